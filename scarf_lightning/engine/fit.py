@@ -14,7 +14,6 @@ from torch import Tensor
 
 from ..data.datamodule import StackDataModule
 from .captured import capture_of, foreign_part
-from .fault_finder import FaultFinder
 from .hardware import Hardware
 from .lifting import load_state, part_of
 from .loop import StackLoop, Watcher
@@ -23,8 +22,6 @@ from .stopping import TrialStopping
 
 PER_TRIAL = ("epochs", "steps", "best_epochs", "seconds", "diverged")
 """The fields of `Fit` that are arrays ``(T,)``."""
-IN_WORDS = {"pretrain": "pre-training", "finetune": "fine-tuning"}
-
 
 Watch = Callable[[str, TrialStopping, int], list[Watcher]]
 """Given a phase's name, its early stopping and its largest number of epochs: watchers that show its progress."""
@@ -89,7 +86,6 @@ def fit(
     trials: tuple[int, ...],
     hardware: Hardware,
     watch: Watch | None,
-    faults: list[str] | None = None,
     probes: Sequence[Watcher] = (),
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all trials.
@@ -104,11 +100,10 @@ def fit(
         trials: the trials' numbers, in the order of the stack.
         hardware: device and number types.
         watch: makes watchers that show progress; None shows nothing.
-        faults: takes sentences on parts of a user's own that spoil trials, while others train on.
         probes: look on beside the watchers of ``watch``.
 
     Raises:
-        UsageError: such a part has spoilt all trials, or gives a tensor of a wrong shape.
+        UsageError: a part of a user's own gives a tensor of a wrong shape.
     """
     settings = module.settings
     if not datamodule.n_validation:
@@ -141,7 +136,6 @@ def fit(
         max_epochs=max_epochs,
         validates=datamodule.n_validation > 0,
         capture=capture,
-        faults=FaultFinder(IN_WORDS[phase], module, [] if faults is None else faults),
     )
     for watcher in watchers:
         watcher.begin_fit(steps_per_epoch)

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from ..data.datamodule import Batch
 from .captured import Capture, Captured
-from .fault_finder import FaultFinder
 from .stack_modules import StackModule, clip_each_trial
 from .stopping import KeptWeights, TrialStopping
 
@@ -58,7 +57,6 @@ class StackLoop(pl.LightningModule):
         validate_every: epochs between validations.
         max_epochs: the last epoch.
         validates: there are validation rows.
-        faults: finds the parts that spoil trials.
         capture: records steps and validations as graphs; None makes them one kernel after the other.
 
     Attributes:
@@ -77,7 +75,6 @@ class StackLoop(pl.LightningModule):
         validate_every: int,
         max_epochs: int,
         validates: bool,
-        faults: FaultFinder,
         capture: Capture | None = None,
     ) -> None:
         super().__init__()
@@ -89,8 +86,6 @@ class StackLoop(pl.LightningModule):
         self._validate_every = validate_every
         self._max_epochs = max_epochs
         self._validates = validates
-        self._faults = faults
-        self._n_steps = 0
         self._n_epochs = 0
         device = module.roster.index.device
         # On an accelerator a trial that leaves means graphs of other shapes, and one that stays costs little.
@@ -159,8 +154,6 @@ class StackLoop(pl.LightningModule):
     def _step_of(self, given: dict[str, Tensor]) -> Tensor:
         """Take a step on a mini-batch: the losses before it, ``(T,)``."""
         losses = self.stack.losses(Batch(given["x"], given.get("targets"), given.get("weights")))
-        self._n_steps += 1
-        self._faults.look(losses.detach(), self._n_steps)
         self._update(losses)
         # The graph of a step must be gone before trials leave: it knows the shapes of parameters.
         return losses.detach()
@@ -219,8 +212,6 @@ class StackLoop(pl.LightningModule):
         during = stopping.active
         metrics = {name: values[places] for name, values in self.stack.end_epoch().items()}
         improved, stopped = stopping.end_epoch(metrics)
-        lost = places[stopping.diverged[during]]
-        self._faults.end_epoch(stopping.diverged, lost, self._n_epochs * self.stack.steps_per_epoch)
         if self._keeps_best:
             self.kept.take(places[improved])
         else:

@@ -17,7 +17,6 @@ from ..errors import UsageError
 from ..networks import Columns
 from ..pretexts import Pretext, Views
 from ..randomness import Roster, StackedGenerator
-from .blame import check_shape
 from .encoder import Encoder
 
 if TYPE_CHECKING:
@@ -144,6 +143,19 @@ class WithGaps(Selection):
         return alone[..., torch.tensor(self.chosen, device=alone.device)]
 
 
+def check_shape(part: Any, what: str, found: Tensor, wanted: Tensor) -> None:
+    """Refuse a tensor of a part that has another shape than its rows.
+
+    Raises:
+        UsageError: names the part and both shapes.
+    """
+    if found.shape != wanted.shape:
+        raise UsageError(
+            f"{part.name} gives {what} of the shape {tuple(found.shape)} for rows of the shape {tuple(wanted.shape)}; "
+            "give one of their shape, whatever the number of rows is."
+        )
+
+
 def corrupt(
     corruption: Corruption, x: Tensor, source: CorruptionSource, random: StackedGenerator, selection: Selection
 ) -> tuple[Tensor, Tensor]:
@@ -197,9 +209,6 @@ class PretextTask:
         source: the training rows that a corruption draws values from.
         random: the stream that training views draw from.
         classifier: the head to the target, for pretexts that use labels.
-
-    Attributes:
-        latest_inputs, latest_outputs: of f and g in the last step whose evidence was kept.
     """
 
     def __init__(
@@ -217,10 +226,8 @@ class PretextTask:
         self.classifier = classifier
         self._source = source
         self._random = random
-        self.latest_inputs: tuple[Tensor, ...] = ()
-        self.latest_outputs: tuple[Tensor, ...] = ()
 
-    def losses(self, batch: "Batch", *, keeps_evidence: bool = False) -> Tensor:
+    def losses(self, batch: "Batch") -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
         rows = BatchRows(batch.x, self._source, self._random)
         views = self._views(rows)
@@ -229,9 +236,6 @@ class PretextTask:
         n_inputs = len(views.inputs)
         embedded = self._embed(inputs)
         outputs = self._outputs(embedded, n_inputs)
-        if keeps_evidence:
-            self.latest_inputs = tuple(each.detach() for each in views.inputs)
-            self.latest_outputs = (embedded.detach(), *(each.detach() for each in _tensors(outputs)))
         group_losses = []
         for group in _trial_groups(outputs, views.targets):
             group_losses.append(self.pretext.compute_loss(*group))
@@ -434,11 +438,6 @@ class ValidationSet:
             self._keep(views)
         self._next += 1
         return views
-
-    @property
-    def inputs(self) -> list[Tensor]:
-        """The inputs of all views that are kept."""
-        return [x for views in self._kept for x in views.inputs]
 
     def _keep(self, views: StaticViews) -> None:
         """Keep views for the next validation, or none at all once they need too much memory."""

@@ -13,7 +13,7 @@ that have stopped leave, and the `Roster` says which positions are still here::
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -58,7 +58,6 @@ class Stack:
         hardware: device and number types.
         watch: makes callbacks that show progress; None shows nothing.
         device_table: a copy of the table on the device to use; None makes one.
-        faults: sentences on parts of a user's own that spoilt a trial's loss in one of the fits.
     """
 
     table: Table
@@ -69,7 +68,6 @@ class Stack:
     hardware: Hardware
     watch: Watch | None = None
     device_table: DeviceTable | None = None
-    faults: list[str] = field(default_factory=list)
 
     @cached_property
     def datamodule(self) -> StackDataModule:
@@ -84,7 +82,7 @@ class Stack:
     @property
     def _shared_arguments(self) -> dict[str, Any]:
         """The arguments that all fits of the stack share."""
-        return {"trials": self.trials, "hardware": self.hardware, "watch": self.watch, "faults": self.faults}
+        return {"trials": self.trials, "hardware": self.hardware, "watch": self.watch}
 
     @property
     def trials(self) -> tuple[int, ...]:
@@ -462,6 +460,3 @@ class Stack:
             roster=module.roster,
         )
         module.steps_per_epoch = self.datamodule.steps_per_epoch
-        module.network = self.network
-        names = [column.name for column in self.table.columns]
-        module.column_names = tuple(names[feature] for feature in Columns.of(self.table.columns).owners)

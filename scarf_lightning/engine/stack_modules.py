@@ -11,7 +11,6 @@ Two loops train them, with the same losses of the same batches:
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,16 +22,14 @@ from torch import Tensor, nn
 from ..data.datamodule import Batch
 from ..data.targets import Labels, Target
 from ..errors import UsageError
-from ..losses import Loss
 from ..metrics import Metric
 from ..networks import Dropout, Rates, is_weight, rates_of
 from ..options.settings import FinetuneSettings, FitSettings, PretrainSettings, Schedule
-from ..pretexts import Pretext
 from ..randomness import Roster, StackedGenerator
-from .blame import Evidence, Suspects, blamed, check_shape, named, with_fields
+from .captured import OURS
 from .encoder import Classifier, Encoder
 from .lifting import let_leave
-from .pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews, ValidationSet
+from .pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews, ValidationSet, check_shape
 from .schedules import level, share_done, warmth
 from .supervision import Supervision
 
@@ -52,8 +49,6 @@ class StackModule(nn.Module, ABC):
         metric: watched by the engine's early stopping, if there is one, in place of the settings' monitor.
         steps_per_epoch: of the optimiser. Schedules need it, and ``scheduled_epochs``, the epochs over which they run.
         streams: random streams that a checkpoint keeps.
-        network: the part that built f, and ``column_names``, of its encoded columns, for sentences on what goes wrong.
-        keeps_evidence: the tensors of a step are kept until the next one, for such a sentence.
     """
 
     roster: Roster
@@ -62,9 +57,6 @@ class StackModule(nn.Module, ABC):
     def __init__(self) -> None:
         super().__init__()
         self.metric: Metric | None = None
-        self.network: object = None
-        self.column_names: tuple[str, ...] = ()
-        self.keeps_evidence = False
         self.is_built = False
         self.steps_per_epoch = 1
         self.scheduled_epochs = 1
@@ -215,25 +207,6 @@ class StackModule(nn.Module, ABC):
         """The share of its full value that a number with this schedule has in a step."""
         return level(schedule, share_done(schedule, step, self.steps_per_epoch, self.scheduled_epochs))
 
-    @property
-    def suspects(self) -> Suspects:
-        """The parts that compute losses."""
-        return Suspects(networks=(*self.children(), self.network))
-
-    @property
-    def evidence(self) -> Evidence:
-        """The tensors of the last step, if they are kept."""
-        return Evidence()
-
-    def fault_sentence(self, trials: Tensor, when: str) -> str | None:
-        """The sentence on a part of a user's own that made the losses of these trials infinite or NaN, if one did.
-
-        Args:
-            trials: the mask of these among the trials still here.
-            when: the step, for the sentence.
-        """
-        return blamed(self.suspects, self.evidence, self.parameters(), trials, when)
-
     def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
         """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. Their sums restart at zero.
 
@@ -255,8 +228,8 @@ class StackModule(nn.Module, ABC):
     def tally(self, name: str, values: Tensor, n_rows: int) -> None:
         """Add the means ``(T,)`` over rows of a mini-batch to the sums of the epoch."""
         if values.shape != (len(self.roster),):
-            judge = next(self.suspects.foreign_judges, None)
-            attribution = "" if judge is None else f" by {named(judge)}"
+            kinds = [type(part) for part in self.parts if not type(part).__module__.startswith(OURS)]
+            attribution = "".join(f" by {kind.__name__} ({kind.__module__})" for kind in kinds)
             raise UsageError(
                 f"{name.replace('_', ' ')}{attribution} has the shape {tuple(values.shape)} instead of one value for "
                 f"each of the {len(self.roster)} trials: average over the last axes, as in .mean(dim=(-2, -1))."
@@ -355,16 +328,7 @@ class Pretraining(StackModule):
         self._validation_set = ValidationSet(task, validation_random, settings.validation_passes)
 
     def losses(self, batch: Batch) -> Tensor:
-        return self._task.losses(batch, keeps_evidence=self.keeps_evidence)
-
-    @property
-    def suspects(self) -> Suspects:
-        return replace(super().suspects, **_pretext_suspects(self._task.pretext))
-
-    @property
-    def evidence(self) -> Evidence:
-        inputs = (*self._task.latest_inputs, *self._validation_set.inputs)
-        return Evidence(inputs, self._task.latest_outputs, self.column_names)
+        return self._task.losses(batch)
 
     def begin_validation(self) -> None:
         self._validation_set.start()
@@ -435,8 +399,6 @@ class Finetuning(StackModule):
         if target.can_smooth and not supervision.smooths_labels:
             self._smoothing = settings.label_smoothing
         self._current_smoothing: float | Tensor = self._smoothing
-        self._latest_inputs: tuple[Tensor, ...] = ()
-        self._latest_outputs: tuple[Tensor, ...] = ()
         # Predictions of the validation's mini-batches, (T, N, ...) each, for a metric that no mean over batches gives.
         self._predictions: list[Tensor] = []
 
@@ -469,9 +431,6 @@ class Finetuning(StackModule):
         if encoded.shape[-1:] != rows.encoded.shape[-1:] or encoded.shape[:-2] != rows.encoded.shape[:-2]:
             check_shape(self._supervision, "inputs", encoded, rows.encoded)
         outputs = self.classifier.predict_encoded(encoded)
-        if self.keeps_evidence:
-            # Without its graph, which knows the shapes of parameters that shrink when trials leave.
-            self._latest_inputs, self._latest_outputs = (encoded.detach(),), (outputs.detach(),)
         # A tensor is not asked for its value: the host would wait for it.
         is_smoothed = self._smoothing if isinstance(self._current_smoothing, Tensor) else self._current_smoothing
         if is_smoothed:
@@ -480,15 +439,6 @@ class Finetuning(StackModule):
         if losses is None:
             losses = self._target.loss(outputs, targets, weights)
         return losses
-
-    @property
-    def suspects(self) -> Suspects:
-        makers = with_fields([self._supervision])
-        return replace(super().suspects, makers=makers, judges=(self._supervision, self._target))
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence(self._latest_inputs, self._latest_outputs, self.column_names)
 
     @property
     def parts(self) -> tuple[object, ...]:
@@ -549,25 +499,5 @@ class Cotraining(Finetuning):
     def parts(self) -> tuple[object, ...]:
         return (*super().parts, self._task.pretext)
 
-    @property
-    def suspects(self) -> Suspects:
-        own, pretext_suspects = super().suspects, _pretext_suspects(self._task.pretext)
-        makers, judges = [*own.makers, *pretext_suspects["makers"]], [*own.judges, *pretext_suspects["judges"]]
-        return replace(own, makers=makers, judges=judges)
-
-    @property
-    def evidence(self) -> Evidence:
-        own, task = super().evidence, self._task
-        inputs, outputs = (*own.inputs, *task.latest_inputs), (*own.outputs, *task.latest_outputs)
-        return replace(own, inputs=inputs, outputs=outputs)
-
     def losses(self, batch: Batch) -> Tensor:
-        supervised = super().losses(batch)
-        return supervised + self._weight * self._task.losses(batch, keeps_evidence=self.keeps_evidence)
-
-
-def _pretext_suspects(pretext: Pretext) -> dict[str, list[Any]]:
-    """The parts of a pretext that make views, and those that compute its loss."""
-    every = with_fields([pretext])
-    judges = [part for part in every if isinstance(part, Loss)]
-    return {"makers": [part for part in every if part not in judges], "judges": [*judges, pretext]}
+        return super().losses(batch) + self._weight * self._task.losses(batch)

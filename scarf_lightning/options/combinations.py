@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, unknown_name
-from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, label, list_of, part, parts
+from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, is_own, label, list_of, part, parts
 from .config import SHORTHANDS, Config, derived
 from .option import Options, options_of
 from .settings import Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
@@ -270,6 +270,17 @@ def used_options(config: Config) -> Sequence[UsedOption]:
             # Ten thousand cells share the names.
             used.append(UsedOption(sys.intern(name), value, differs))
     return used
+
+
+def own_parts(config: Config) -> list[tuple[str, type[Any]]]:
+    """The parts of a user's own that a cell uses, each with its axis."""
+    own = []
+    for name, value, _ in used_options(config):
+        axis = part_axis(name)
+        # Pre-training alone has a choice without a class.
+        if axis is not None and (axis, value) != ("pretrain", "none") and not is_own(part(axis, value)):
+            own.append((axis, part(axis, value)))
+    return own
 
 
 def with_dataset(config: Config, dataset: DatasetSettings) -> Config:

@@ -269,7 +269,7 @@ class CellTraining:
         if self.parts.method.trains_each_alone and list(trials) != together:
             if pretraining is not None:
                 pretraining = pretraining.of([together.index(trial) for trial in trials])
-            stack = replace(self.stack(trials, predicts_validation=predicts_validation), faults=stack.faults)
+            stack = self.stack(trials, predicts_validation=predicts_validation)
         start = None
         # Encoders that are given take the place of a pre-training.
         if self.start is not None:
@@ -340,7 +340,7 @@ class CellTraining:
             if to_train:
                 missing = stack
                 if to_train != together:
-                    missing = replace(self.stack(to_train), faults=stack.faults)
+                    missing = self.stack(to_train)
                 pretrainings.add(missing.pretrain(settings, pretext))
         return pretrainings.fit(stack.steps_per_epoch(settings))
 

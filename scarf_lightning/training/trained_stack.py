@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.blame import ABOVE_ZERO, foreign, named
 from ..engine.fit import Fit
 from ..engine.hardware import Promise
 from ..engine.stack import Stack
+from ..errors import UsageError, counted
 from ..methods import Method, MethodResult
 from ..methods.named_estimator import distribution_of
 from ..options import Config
+from ..options.combinations import own_parts
 from ..results import Predictions, Row, StackRecord, Trained, few_steps_note, source_commit
 from ..results.store import TEMPERATURE
 from ..version import __version__
@@ -69,7 +70,7 @@ class TrainedStack:
             weights=weights,
             predictions=predictions,
             notes=[*few_steps_note([Trained(rows, self.config.recipe, self.config.pretrain.max_epochs)]), *notes],
-            faults=[*self.stack.faults, *self._faults_of_predictions(positions)],
+            faults=self._faults(rows),
         )
 
     def _row(self, position: int) -> Row:
@@ -131,21 +132,23 @@ class TrainedStack:
             return "finetune"
         return None
 
-    def _faults_of_predictions(self, positions: Sequence[int]) -> list[str]:
-        """The sentence on a method or a network of a user's own whose predictions of trials are not finite."""
-        for part in foreign([self.method, self.stack.network]):
-            for position in positions:
-                predictions = self.outcome.predictions[position]
-                wrong = ~np.isfinite(predictions)
-                # A fit that diverged has its sentence already.
-                if self.outcome.diverged[position] or not wrong.any():
-                    continue
-                row, trial = self.stack.data.predicted[position, np.argwhere(wrong)[0, 0]], self.stack.trials[position]
-                return [
-                    f"{named(part)} predicts {predictions[wrong][0]} for row {row} of the table in trial {trial}, "
-                    f"which has diverged so; {ABOVE_ZERO}."
-                ]
-        return []
+    def _faults(self, rows: Sequence[Row]) -> list[str]:
+        """A sentence on the parts of a user's own with which trials have diverged.
+
+        Raises:
+            UsageError: all of them have.
+        """
+        lost = [row["trial"] for row in rows if row["diverged"]]
+        own = ", ".join(f"{axis}={cls.name}" for axis, cls in own_parts(self.config))
+        if not lost or not own:
+            return []
+        sentence = (
+            f"{own}: {counted(len(lost), 'trial')} of {len(rows)} diverged, for a loss, a weight or a prediction is "
+            "not finite; keep divisors, logarithms and roots above 0, or take a smaller learning_rate."
+        )
+        if len(lost) == len(rows):
+            raise UsageError(sentence)
+        return [f"{sentence} They are in no mean."]
 
     def _predictions(self, positions: Sequence[int]) -> tuple[list[Predictions], list[str]]:
         """The predictions of the trials at these positions; or none, and a sentence on why."""

@@ -16,9 +16,9 @@ from ..data.table import Table
 from ..engine.hardware import own_torch, torch_threads
 from ..errors import UsageError
 from ..metrics import METRICS, Metric, metrics
-from ..options import Config, used_options
-from ..options.axes import BASES, classes, is_own, part, parts
-from ..options.combinations import part_axis
+from ..options import Config
+from ..options.axes import BASES, classes, parts
+from ..options.combinations import own_parts
 from ..options.plugins import load_plugins
 from .bench import N_ROWS, TRIALS, Trained, made, tables_for
 from .questions import ROUNDING, WrongError, called, check_company, check_trained, watch
@@ -68,11 +68,7 @@ def check_used(configs: Iterable[Config]) -> list[str]:
     """
     verdicts = dict[Verdict, None]()
     for config in configs:
-        for each in used_options(config):
-            axis = part_axis(each.name)
-            # A class may be registered by a program itself, with no plugin's name.
-            if axis is not None and (axis, each.value) != ("pretrain", "none") and not is_own(part(axis, each.value)):
-                verdicts[check_part(part(axis, each.value), axis)] = None  # type: ignore[arg-type]
+        verdicts |= {check_part(cls, axis): None for axis, cls in own_parts(config)}  # type: ignore[arg-type]
         verdicts |= {check_metric(metric): None for plugin in config.plugins for metric in _metrics_of(plugin)}
     for verdict in verdicts:
         if verdict.fault is not None:
@@ -180,14 +176,14 @@ def check_metric(metric: Metric) -> Verdict:
         labels = np.linspace(-1, 1, N_ROWS)
         right, wrong = labels.copy(), -labels
 
-    def measured(predictions: Any) -> float:
+    def measured(predictions: Any) -> Any:
         value = called(metric.function, predictions, labels)
         if not isinstance(value, (int, float, np.number)):
             raise WrongError(f"gives a {type(value).__name__}; it has to return one number, as by float(...)")
         low, high = metric.bounds
         if not low <= value <= high:
             raise WrongError(f"is {value}, outside its bounds {low} to {high}; state bounds=(LOW, HIGH)")
-        return float(value)
+        return value
 
     def ask() -> Iterable[str]:
         best, worst = measured(right), measured(wrong)

@@ -18,7 +18,6 @@ from scarf_lightning.data.datamodule import StackDataModule
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine import stack as engine_stack
-from scarf_lightning.engine.fault_finder import FaultFinder
 from scarf_lightning.engine.fit import PER_TRIAL, Fit
 from scarf_lightning.engine.lifting import state
 from scarf_lightning.engine.loop import StackLoop
@@ -67,10 +66,7 @@ def one_epoch(phase: str, module: StackModule, datamodule: StackDataModule, *_: 
     # The fused one refuses the device.
     module.make_optimizer = lambda **_: torch.optim.Adam(parameters, foreach=False)  # type: ignore[method-assign]
     stopping = TrialStopping(given["trials"], module.settings)
-    faults = FaultFinder(phase, module, given["faults"])
-    loop = StackLoop(
-        module, stopping, [], keeps_best=True, validate_every=1, max_epochs=1, validates=True, faults=faults
-    )
+    loop = StackLoop(module, stopping, [], keeps_best=True, validate_every=1, max_epochs=1, validates=True)
     (epochs,), (validation,) = datamodule.train_dataloader(), datamodule.val_dataloader()
     with one_device():
         loop.training_step(epochs, 0)

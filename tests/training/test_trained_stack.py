@@ -1,9 +1,8 @@
 """What is kept of a stack: of each trial its own, of the others nothing."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import Distribution, distributions, version
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from sklearn.metrics import log_loss
 import scarf_lightning
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
-from scarf_lightning.methods.fine_tuning import Control
 from scarf_lightning.metrics import PROBES, metrics
 from scarf_lightning.results.store import kinds_of_columns
 from scarf_lightning.training import trained_stack
@@ -213,27 +211,6 @@ def test_versions_are_known_of_a_checkout_that_is_not_installed(monkeypatch: pyt
         trained_stack.package_versions.cache_clear()
     assert versions["scarf-lightning"] == scarf_lightning.__version__
     assert versions["torch"] == version("torch")
-
-
-@dataclass
-class Spoiling(Control):
-    """A method of a user's own."""
-
-    name: ClassVar[str] = "spoiling"
-
-
-# Of a module that is not imported, or it would be a choice of other tests.
-Spoiling.__module__ = "my_methods"
-
-
-def test_a_method_of_a_users_own_whose_predictions_are_not_finite_is_named(ran: TrainedStack) -> None:
-    predictions = ran.outcome.predictions.copy()
-    predictions[1, 4] = np.nan
-    spoilt = replace(ran, outcome=replace(ran.outcome, predictions=predictions))
-    row = ran.stack.data.predicted[1, 4]
-    [sentence] = replace(spoilt, method=Spoiling()).record(COMPANY).faults
-    assert f"my_methods.Spoiling) predicts nan for row {row} of the table in trial 0" in sentence
-    assert spoilt.record(COMPANY).faults == []
 
 
 def test_a_probed_cell_has_the_probes_of_its_frozen_embeddings_in_its_rows(wdbc: Table) -> None:

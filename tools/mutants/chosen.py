@@ -82,7 +82,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "engine/test_stack_modules",
         "engine/test_fit",
         "engine/test_captured",
-        "engine/test_blame",
         *STACKS,
         "lightning/test_plain_lightning",
     ),

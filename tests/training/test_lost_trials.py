@@ -1,0 +1,63 @@
+"""Parts of a user's own with which trials diverge are named at the end."""
+
+import math
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from scarf_lightning.corruption import SelectiveCorruption
+from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import option
+from scarf_lightning.training import CellTraining
+from tests.composing import config_of
+from tests.short_training import training_of
+
+
+@dataclass
+class Late(SelectiveCorruption):
+    """Its views are NaN in the last trials of a stack."""
+
+    name = "late_for_a_test"
+    first: int = option(0, "first trial that is spoilt")
+
+    def replacement(self, x: Tensor, source: object, random: object) -> Tensor:
+        wrong = torch.zeros_like(x)
+        wrong[self.first :] = math.nan
+        return x + wrong
+
+
+def training_with(first: int, table: Table) -> CellTraining:
+    config = config_of()
+    config.corruption = {"name": "late_for_a_test", "keep": None, "rate": 0.6, "first": first}
+    return training_of(config, table)
+
+
+def test_all_trials_lost_are_an_error_that_names_the_parts(wdbc: Table) -> None:
+    training = training_with(0, wdbc)
+    with pytest.raises(UsageError, match=r"^corruption=late_for_a_test: 2 trials of 2 diverged, for a loss, a weight"):
+        training.run([0, 1]).record([0, 1])
+
+
+def test_some_trials_lost_are_said(wdbc: Table) -> None:
+    [sentence] = training_with(1, wdbc).run([0, 1]).record([0, 1]).faults
+    assert sentence.startswith("corruption=late_for_a_test: 1 trial of 2 diverged")
+    assert sentence.endswith("They are in no mean.")
+
+
+def test_a_prediction_that_is_not_finite_is_said(wdbc: Table) -> None:
+    ran = training_with(2, wdbc).run([0, 1])
+    predictions = ran.outcome.predictions.copy()
+    assert not ran.record([0, 1]).faults
+    predictions[1, 4] = math.nan
+    [sentence] = replace(ran, outcome=replace(ran.outcome, predictions=predictions)).record([0, 1]).faults
+    assert sentence.startswith("corruption=late_for_a_test: 1 trial of 2 diverged")
+
+
+def test_trials_that_diverge_with_our_parts_are_marked_alone(wdbc: Table) -> None:
+    config = config_of("pretrain=none", "finetune.learning_rate=1e12", "finetune.epsilon=1e-30")
+    record = training_of(config, wdbc).run([0]).record([0])
+    assert record.rows[0]["diverged"] == "finetune"
+    assert not record.faults
