@@ -1,117 +1,105 @@
 """Memory that training needs, by a formula, and memory that is free."""
 
-from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
+from torch import nn
 
 from .. import machine
 from ..data.datamodule import EVALUATION_ROWS
-from ..data.parts import TEST_SHARE, VALIDATION_SHARE
+from ..data.parts import VALIDATION_SHARE
 from ..data.table import Table
 from ..networks import Columns, Network
 from ..options.settings import NetworkSettings
-from ..pretexts import Pretext
 from ..randomness import Streams
 from .encoder import Networks
 from .pretext_task import MOST_BYTES
 
 OF_A_WEIGHT = 5
 """Numbers for each weight: itself, its gradient, Adam's two moments, and the best so far."""
-IN_A_STEP = 4
-"""Rows that pre-training keeps in f for each row of a mini-batch: two views, and as much for g and the loss."""
-VIEWS = 2
 START = 2**26
 """Bytes of the libraries and their buffers, which the first step takes."""
-OF_A_ROW = 48
-"""Bytes for each row and trial: its positions in the split, the epoch and the labelled rows, its label, copies."""
-OF_A_PREDICTION = 16
-"""Bytes for each test row, output and trial: two numbers in float64."""
+OF_A_ROW = 64
+"""Bytes for each row and trial: its positions in the split, the epoch and the labelled rows, its label, predictions."""
 OF_AN_ENCODED_CELL = 32
 """Bytes for each encoded cell that a model of another library gets, with temporary copies."""
-OF_AN_EMBEDDED_NUMBER = 16
-"""Bytes for each number of the embeddings that a model learns from: in float64, and standardised."""
+OF_AN_EMBEDDED_NUMBER = 20
+"""Bytes for each number of the embeddings that a model learns from: as it is, and standardised in float64."""
+OF_A_PAIR = 24
+"""Numbers for each pair of columns in a network whose columns look at one another."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """Parts of a cell that determine the memory of training, except for the number of trials at once.
+    """Bytes that training needs: rather too many, one to four times what torch takes.
 
     Attributes:
-        table: as it is encoded.
-        network: f; None if no network is trained.
-        pretexts: with the rows of a step, and how many views of these a validation takes at once.
-        batch_size: rows of a supervised step.
-        embeds: whether another model learns from the embeddings of all rows.
+        table: those of the table and the libraries.
+        trial: those of each trial at once.
     """
 
-    table: Table
-    network: Network | None
-    settings: NetworkSettings
-    pretexts: tuple[tuple[Pretext, int, int], ...]
-    batch_size: int
-    embeds: bool
-    dtype: torch.dtype
+    table: int
+    trial: int
 
-    def needed(self, n_trials: int) -> int:
-        """Bytes that ``n_trials`` at once need: rather too many, one to four times what torch takes."""
-        n_bytes = self.rows(n_trials)
-        if self.network is not None:
-            n_bytes += START + self._views(n_trials)
-            n_bytes += n_trials * self.dtype.itemsize * (OF_A_WEIGHT * self._n_weights + self._largest_step)
-        return n_bytes
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        network: Network | None,
+        settings: NetworkSettings,
+        dtype: torch.dtype,
+        *,
+        rows: int,
+        views: int,
+        embeds: bool,
+    ) -> "Demand":
+        """The demand of a cell.
 
-    def rows(self, n_trials: int) -> int:
-        """Bytes that grow with the rows of the table."""
-        item = self.dtype.itemsize
-        # The table is on the device once, for all trials.
-        bytes_per_row: float = len(self.table.columns) * item
-        row_bytes_per_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
-        bytes_per_row += n_trials * row_bytes_per_trial
-        if self.network is None:
-            bytes_per_row += OF_AN_ENCODED_CELL * self.table.n_encoded
-        if self.embeds:
-            bytes_per_row += self._networks.width * (n_trials * item + OF_AN_EMBEDDED_NUMBER)
-        return int(self.table.n_rows * bytes_per_row)
-
-    def _views(self, n_trials: int) -> int:
-        """Bytes of the views that validate, which are kept if they are not too large."""
-        passes = max((passes for *_, passes in self.pretexts), default=0)
-        n_cells = int(VALIDATION_SHARE * self.table.n_rows) * self.table.n_encoded
-        return min(MOST_BYTES, passes * VIEWS * n_cells * n_trials * self.dtype.itemsize)
-
-    @property
-    def _largest_step(self) -> int:
-        """Numbers that one trial keeps in a step, a validation or an evaluation."""
-        assert self.network is not None
-        n_rows = max(self.batch_size, min(EVALUATION_ROWS, self.table.n_rows))
-        for _, batch_size, passes in self.pretexts:
-            n_rows = max(n_rows, (IN_A_STEP + passes) * batch_size)
-        return n_rows * self.network.kept_numbers(self._networks.columns)
-
-    @cached_property
-    def _n_weights(self) -> int:
-        """The weights of one trial, in f, h and each g."""
-        assert self.network is not None
-        networks = self._networks
+        Args:
+            table: as it is encoded.
+            network: f; None if no network is trained.
+            rows: that a step or a validation passes through f.
+            views: of each validation row that are kept.
+            embeds: another model learns from the embeddings of all rows.
+        """
+        n_rows, item = table.n_rows, dtype.itemsize
+        of_table, of_trial = START + n_rows * len(table.columns) * item, n_rows * OF_A_ROW
+        if network is None:
+            return cls(of_table + n_rows * table.n_encoded * OF_AN_ENCODED_CELL, of_trial)
+        columns = Columns.of(table.columns)
+        networks = Networks(columns, table.target.n_outputs, Streams(0, 0), network, settings)
         # What a constructor draws comes from the user's stream, which is put back.
         with torch.random.fork_rng(devices=[]):
-            modules = [self.network.build(networks.columns, None), networks.plain_head()]
-            modules += [networks.plain_pretrain_head(pretext) for pretext, *_ in self.pretexts]
-        return sum(parameter.numel() for module in modules for parameter in module.parameters())
+            f, h = network.build(columns, None), networks.plain_head()
+        # g is about as large as h.
+        n_weights = sum(each.numel() for module in (f, h, h) for each in module.parameters())
+        n_at_once = max(rows, min(EVALUATION_ROWS, n_rows))
+        of_trial += item * (OF_A_WEIGHT * n_weights + n_at_once * kept_numbers(f, network, columns))
+        if embeds:
+            of_trial += n_rows * networks.width * OF_AN_EMBEDDED_NUMBER
+        of_views = int(VALIDATION_SHARE * n_rows) * views * table.n_encoded * item
+        return cls(of_table, of_trial + min(MOST_BYTES, of_views))
 
-    @cached_property
-    def _networks(self) -> Networks:
-        """Builds the networks; the weights that it draws are of no interest."""
-        assert self.network is not None
-        columns, n_outputs = Columns.of(self.table.columns), self.table.target.n_outputs
-        return Networks(columns, n_outputs, Streams(0, 0), self.network, self.settings)
+    def needed(self, n_trials: int) -> int:
+        """Bytes that ``n_trials`` at once need."""
+        return self.table + n_trials * self.trial
+
+
+def kept_numbers(f: nn.Module, network: Network, columns: Columns) -> int:
+    """Numbers that a step keeps of a row in f: an input and an output of each layer; in a network whose cost grows by
+    column, of each column and each pair of columns."""
+    n_outputs = columns.n_encoded
+    for weight in f.parameters():
+        if weight.dim() > 1 and weight.numel():
+            n_outputs += weight.numel() // min(weight.shape[-2:])
+    if not network.costs_by_column:
+        return 2 * n_outputs
+    return columns.n_features * (2 * n_outputs + OF_A_PAIR * columns.n_features)
 
 
 def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
     """Number of trials, at most ``wanted``, that can be trained at once in ``free`` bytes; 0 if not even one."""
-    return bisect_right(range(1, wanted + 1), free, key=demand.needed)
+    return max(0, min(wanted, (free - demand.table) // demand.trial))
 
 
 def free_memory(device: torch.device, enough: int) -> int | None:

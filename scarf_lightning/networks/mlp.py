@@ -33,10 +33,6 @@ class MLP(Network):
         widths = [columns.n_encoded, *[self.width] * self.depth]
         return ReLUNetwork(widths, is_encoder=True, dropout=dropout)
 
-    def kept_numbers(self, columns: Columns) -> int:
-        # A layer's input, and the mask of its ReLU or dropout.
-        return 2 * (columns.n_encoded + self.depth * self.width)
-
 
 class LinearReLUPerFeature(nn.Module):
     """A linear layer and a ReLU of its own for each feature ("LR" in the paper), trained at a multiple ``rate`` of the
@@ -116,11 +112,6 @@ class MLPOnEmbeddings(MLP):
         widths = [n_inputs, *[self.width] * self.depth]
         network = ReLUNetwork(widths, is_encoder=True, dropout=dropout)
         return WithNumericEmbeddings(columns, embedding, network)
-
-    def kept_numbers(self, columns: Columns) -> int:
-        n_numeric = len(columns.numeric)
-        _, n_components = self.encoding(n_numeric)
-        return super().kept_numbers(columns) + 2 * n_numeric * (n_components + self.embedding)
 
 
 class Periodic(nn.Module):

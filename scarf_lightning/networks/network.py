@@ -123,10 +123,6 @@ class Columns:
         return bounds
 
 
-OF_THE_MLP, USUAL_COLUMNS = 2100, 30
-"""The numbers that a step keeps of a row in ``mlp`` on so many columns."""
-
-
 @dataclass
 class Network(Options, ABC):
     """An encoder f: its options, and how they build a module.
@@ -160,12 +156,6 @@ class Network(Options, ABC):
             columns: the D encoded columns.
             dropout: the rate of ``method=dropout``, for the network's `Dropout` layers; None keeps its own rate.
         """
-
-    def kept_numbers(self, columns: Columns) -> int:
-        """The numbers that a training step keeps of a row in f, by which memory is estimated; by default those of
-        ``mlp`` times `typical_cost`."""
-        kept = OF_THE_MLP * self.typical_cost
-        return round(kept * columns.n_encoded / USUAL_COLUMNS if self.costs_by_column else kept)
 
     def prepare(self, module: nn.Module, rows: Tensor) -> None:
         """Set up the module with the encoded training rows ``(n, D)`` before training, for example its bins. Random

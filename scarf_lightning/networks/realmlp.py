@@ -431,11 +431,6 @@ class RealMLP(Network):
             width = self.width
         return nn.Sequential(*layers)
 
-    def kept_numbers(self, columns: Columns) -> int:
-        of_number = 3 * self.frequencies + 4 * self.embedding if self.embeds_numbers else 0
-        # A layer's input and output, and what its activation and dropout need.
-        return 2 * columns.n_encoded + 5 * self.depth * self.width + of_number * len(columns.numeric)
-
     def prepare(self, module: nn.Module, rows: Tensor) -> None:
         inputs, *others = module.children()
         assert isinstance(inputs, RealMLPInput)

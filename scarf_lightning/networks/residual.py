@@ -82,10 +82,6 @@ class ResNet(Residual):
         layers += [BatchNorm(self.width), nn.ReLU()]
         return nn.Sequential(*layers)
 
-    def kept_numbers(self, columns: Columns) -> int:
-        of_block = 5 * self.width + 2 * self.hidden
-        return 2 * (columns.n_encoded + self.width) + self.depth * of_block
-
 
 class FeatureTokenizer(nn.Module):
     """A [CLS] token, then a token for each feature: T_j = b_j + x_j W_j, where x_j is a number or one-hot columns.
@@ -267,9 +263,3 @@ class FTTransformer(Residual):
             blocks.append(TransformerBlock(self, dropout, first=position == 0))
         tokenizer = FeatureTokenizer(columns, self.width)
         return FTTransformerEncoder(tokenizer, blocks, self.width)
-
-    def kept_numbers(self, columns: Columns) -> int:
-        n_tokens = columns.n_features + 1
-        # Scores, weights and their dropout of each pair of tokens. The last block has two queries, and few pairs.
-        of_pairs = 3 * (self.depth - 1) * self.heads * n_tokens**2
-        return of_pairs + self.depth * n_tokens * (10 * self.width + 3 * self.hidden)

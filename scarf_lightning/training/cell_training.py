@@ -64,6 +64,9 @@ from .tuning import tune, tuning_metric
 if TYPE_CHECKING:
     from rich.console import Console
 
+VIEWS = 2
+ROWS_OF_A_PRETEXT = 4
+"""Rows that a pretext keeps in f for each row of a mini-batch: two views, and as much for g and the loss."""
 Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 """Given a phase and the records of its latest epoch, one for each trial that still trains."""
 
@@ -191,23 +194,19 @@ class CellTraining:
 
     @property
     def _demand(self) -> Demand:
-        """Parts of a stack that determine its memory."""
+        """The memory of a stack."""
         config, parts = self.config, self.parts
-        pretexts = []
-        if parts.pretext is not None:
-            pretexts.append((parts.pretext, config.pretrain.batch_size, config.pretrain.validation_passes))
+        rows, views = config.finetune.batch_size, 0
         if parts.method.auxiliary is not None:
             # Co-training computes the pretext on the supervised batches.
-            auxiliary, _ = parts.method.auxiliary
-            pretexts.append((auxiliary, config.finetune.batch_size, 1))
-        return Demand(
-            table=replace(self.table, columns=parts.encoding.columns(self.table.columns)),
-            network=parts.network if "network" in parts.method.uses else None,
-            settings=config.network,
-            pretexts=tuple(pretexts),
-            batch_size=config.finetune.batch_size,
-            embeds=parts.method.embeds,
-            dtype=self.hardware.dtype,
+            rows *= ROWS_OF_A_PRETEXT
+        if parts.pretext is not None:
+            passes = config.pretrain.validation_passes
+            rows, views = max(rows, (ROWS_OF_A_PRETEXT + passes) * config.pretrain.batch_size), VIEWS * passes
+        encoded = replace(self.table, columns=parts.encoding.columns(self.table.columns))
+        network = parts.network if "network" in parts.method.uses else None
+        return Demand.of(
+            encoded, network, config.network, self.hardware.dtype, rows=rows, views=views, embeds=parts.method.embeds
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.memory import Demand
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
@@ -99,21 +101,24 @@ def test_rows_are_split_shown_and_scaled_as_the_configuration_says(fit_on: str, 
 
 
 @pytest.mark.parametrize(
-    ("chosen", "has_network", "pretexts"),
+    ("chosen", "has_network", "rows", "views"),
     [
-        ("pretrain=none", True, []),
-        ("pretrain=scarf pretrain.batch_size=64 pretrain.validation_passes=7", True, [("scarf", 64, 7)]),
-        ("pretrain=none method=cotrain cotrain=scarf finetune.batch_size=32", True, [("scarf", 32, 1)]),
-        ("pretrain=none method=logistic", False, []),
+        ("pretrain=none finetune.batch_size=32", True, 32, 0),
+        ("pretrain=scarf pretrain.batch_size=64 pretrain.validation_passes=7", True, 11 * 64, 14),
+        ("pretrain=none method=cotrain cotrain=scarf finetune.batch_size=32", True, 4 * 32, 0),
+        ("pretrain=none method=logistic", False, 128, 0),
     ],
 )
 def test_memory_is_asked_for_a_network_and_the_views_that_a_validation_takes_at_once(
-    chosen: str, has_network: bool, pretexts: list[tuple[str, int, int]], wdbc: Table
+    chosen: str, has_network: bool, rows: int, views: int, wdbc: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    demand = training_of(config_of(*chosen.split()), wdbc)._demand
+    training = training_of(config_of(*chosen.split()), wdbc)
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(Demand, "of", lambda table, network, *_, **named: asked.update(named, network=network))
+    _ = training._demand
 
-    assert (demand.network is not None) == has_network
-    assert [(each.name, rows, views) for each, rows, views in demand.pretexts] == pretexts
+    assert (asked["network"] is not None) == has_network
+    assert (asked["rows"], asked["views"], asked["embeds"]) == (rows, views, False)
 
 
 @pytest.mark.parametrize(("copies", "n_at_once"), [("together", 1), ("apart", 3)])
