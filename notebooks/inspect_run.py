@@ -11,49 +11,49 @@
 # %% [markdown]
 # # Look into one run
 #
-# What pre-training did to one cell: its curves, how much its trials differ, how its encoder embeds the rows before and
-# after it has learned, and what a corrupted row looks like.
+# What pre-training did to one cell: its curves, how much its trials differ, and how its encoder embeds the rows before
+# and after fine-tuning. What a corrupted row looks like is in [What InfoNCE sees](views.ipynb).
 #
-# To look into a cell of yours, put its folder of results and its fingerprint below (the column `fingerprint` of
-# `scarf_lightning.load`). With `FINGERPRINT = None` SCARF is trained on the bundled table, five trials,
-# unless that is done already.
+# To look into a cell of yours, put its table, its folder of results and its fingerprint below (the column `fingerprint`
+# of `scarf_lightning.load`). With `FINGERPRINT = None` SCARF is trained on a table of 569 tumours, five trials, unless
+# that is done already.
 
 # %%
 # %matplotlib inline
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import display
+from sklearn.datasets import load_breast_cancer
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import scarf_lightning
-from scarf_lightning.estimators import (
-    alignment,
-    corrupted_view,
-    effective_rank,
-    load_model,
-    load_rows,
-    uniformity,
-)
+from scarf_lightning.estimators import effective_rank, load_model, uniformity
 from scarf_lightning.reporting.drawings.curves import loss_curves
 from scarf_lightning.reporting.style import COLOURS, GREY
-from scarf_lightning.results import load_cell
+from scarf_lightning.results import load_cell, load_predictions
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
 
 # %% tags=["parameters"]
+FILE, TARGET = None, "diagnosis"
 RESULTS = "one_run"  # of its own: cells that another run has trained may have kept no weights
 FINGERPRINT = None
 TRIAL = 0
 
 # %% tags=["trains"]
 RESULTS = Path(RESULTS)
+if FILE is None:
+    tumours = load_breast_cancer(as_frame=True)
+    FILE = "tumours.csv"
+    tumours.data.assign(diagnosis=tumours.target_names[tumours.target]).to_csv(FILE, index=False)
+table = pd.read_csv(FILE)
 if FINGERPRINT is None:
-    trials = scarf_lightning.run(["trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"])
+    options = ["recipe=paper", "trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"]
+    trials = scarf_lightning.run([f"dataset={FILE}", f"dataset.target={TARGET}", *options])
     FINGERPRINT = trials["fingerprint"].iloc[0]
 
 cell = load_cell(FINGERPRINT, RESULTS)
@@ -98,20 +98,21 @@ _ = panels[0].legend(frameon=False)
 # %% [markdown]
 # ## Embeddings
 #
-# Embeddings of the table's rows by the encoder of one trial: before training (`initial`), after pre-training
-# (`pretrain`) and after fine-tuning (`finetune`). Only the last has seen labels, of the training rows.
+# Embeddings of the table's rows by the encoder of one trial: after pre-training (`pretrain`) and after fine-tuning
+# (`finetune`). Only the last has seen labels, of the training rows.
 
 # %%
 CELL = RESULTS / FINGERPRINT
-rows = load_rows(CELL, TRIAL)
-is_test = (rows.part == "test").to_numpy()
-classes = sorted(rows.target.unique())
-encoders = {phase: load_model(CELL, trial=TRIAL, phase=phase) for phase in ("initial", "pretrain")}
+features, target = table.drop(columns=TARGET), table[TARGET]
+tested = load_predictions(FINGERPRINT, RESULTS).query("trial == @TRIAL")["row"]
+is_test = table.index.isin(tested)
+classes = sorted(target.unique())
+encoders = {"pretrain": load_model(CELL, trial=TRIAL, phase="pretrain")}
 try:
     encoders["finetune"] = load_model(CELL, trial=TRIAL, phase="finetune")
 except ValueError as error:  # trained without keep_weights=true
     print(error)
-embeddings = {phase: encoder.transform(rows.features) for phase, encoder in encoders.items()}
+embeddings = {phase: encoder.transform(features) for phase, encoder in encoders.items()}
 
 # %% [markdown]
 # ## Nearest neighbours
@@ -120,7 +121,7 @@ embeddings = {phase: encoder.transform(rows.features) for phase, encoder in enco
 # Below, how often the five nearest training rows agree with a test row's class.
 
 # %%
-train, test = rows.features[~is_test], rows.features[is_test]
+train, test = features[~is_test], features[is_test]
 spaces = {"pretrain": (embeddings["pretrain"][~is_test], embeddings["pretrain"][is_test])}
 numeric = train.select_dtypes("number").columns
 if len(numeric):
@@ -131,68 +132,30 @@ if len(numeric):
 tables = []
 for space, (known, asked) in spaces.items():
     _, nearest = NearestNeighbors(n_neighbors=3).fit(known).kneighbors(asked[:1])
-    neighbours = train.iloc[nearest[0], :5].assign(**{"class": rows.target[~is_test].iloc[nearest[0]]})
+    neighbours = train.iloc[nearest[0], :5].assign(**{"class": target[~is_test].iloc[nearest[0]]})
     tables.append(neighbours.set_axis(pd.MultiIndex.from_product([[f"nearest by {space}"], neighbours.index])))
-asked = test.iloc[[0], :5].assign(**{"class": rows.target[is_test].iloc[0]})
+asked = test.iloc[[0], :5].assign(**{"class": target[is_test].iloc[0]})
 display(pd.concat([asked.set_axis(pd.MultiIndex.from_product([["test row"], asked.index])), *tables]))
 
 # %% tags=["compared"]
 spaces = {"columns": spaces["columns"]} if "columns" in spaces else {}
 spaces |= {phase: (embedded[~is_test], embedded[is_test]) for phase, embedded in embeddings.items()}
 agreement = {
-    space: KNeighborsClassifier(5).fit(known, rows.target[~is_test]).score(asked, rows.target[is_test])
+    space: KNeighborsClassifier(5).fit(known, target[~is_test]).score(asked, target[is_test])
     for space, (known, asked) in spaces.items()
 }
 pd.Series(agreement, name="accuracy of 5 nearest neighbours").round(3).to_frame()
 
 # %% [markdown]
-# ## What corruption does to a row
+# ## Uniformity and effective rank
 #
-# A view of some rows, as pre-training makes it from the training rows. Coloured are the features that were selected;
-# where the new value happens to equal the old one, nothing has changed. Values are in standard deviations of the
-# table.
+# *Uniformity* says how evenly directions fill the sphere: the lower, the more evenly (Wang and Isola 2020). The
+# *effective rank* counts the dimensions that the embeddings fill.
 
 # %%
-view = corrupted_view(encoders["pretrain"], test, rows.features[rows.part == "train"], seed=0)
-first = test.index[0]
-if list(view.values) == list(test):
-    shown = [column for column in test if test[column].dtype != object][:20]
-    spread = rows.features[shown].std().replace(0, 1)
-    before = ((test.loc[first, shown] - rows.features[shown].mean()) / spread).astype(float)
-    after = ((view.values.loc[first, shown] - rows.features[shown].mean()) / spread).astype(float)
-else:  # corrupted after one-hot encoding: values are those of the network's input
-    shown = list(view.values)[:20]
-    before, after = pd.Series(np.nan, index=shown), view.values.loc[first, shown].astype(float)
-selected = view.selected.loc[first, shown]
-
-figure, axes = plt.subplots(figsize=(8, 3))
-places = np.arange(len(shown))
-axes.vlines(places[selected], before[selected], after[selected], color=COLOURS[1], linewidth=1, alpha=0.6)
-axes.plot(places, before, "o", color=GREY, label="the row")
-axes.plot(places[selected], after[selected], "D", color=COLOURS[1], label="selected, and replaced")
-axes.axhline(0, color="black", linewidth=0.5)
-axes.set_xticks(places, shown, rotation=60, ha="right", rotation_mode="anchor")
-axes.set_ylabel("standard deviations")
-_ = axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
-# %% [markdown]
-# ## Alignment, uniformity, effective rank
-#
-# *Alignment* is the mean squared distance between the directions of a row and its view: 0 where the encoder does not
-# notice the corruption. *Uniformity* says how evenly directions fill the sphere: the lower, the more evenly. A good
-# representation needs both (Wang and Isola 2020). The *effective rank* counts the dimensions that the embeddings
-# fill.
-
-# %%
-training = rows.features[rows.part == "train"]
 measured = {}
-for phase, encoder in encoders.items():
-    embedded = embeddings[phase][is_test]
-    learned = cell.config["corruption"]["name"] == "missing" and phase != "pretrain"  # values that it has not
-    measured[phase] = {
-        "alignment": np.nan if learned else alignment(embedded, corrupted_view(encoder, test, training).embeddings),
-        "uniformity": uniformity(embedded),
-        "effective rank": effective_rank(embedded),
-    }
+for phase, embedded in embeddings.items():
+    measured[phase] = {"uniformity": uniformity(embedded[is_test]), "effective rank": effective_rank(embedded[is_test])}
 pd.DataFrame(measured).T.round(3)
 
 # %% [markdown]
@@ -209,7 +172,7 @@ for column, (phase, embedded) in enumerate(embeddings.items()):
     }
     for axes, (name, plane) in zip(grid[:, column], planes.items(), strict=True):
         for colour, value in zip(COLOURS, classes, strict=False):
-            of_class = (rows.target == value).to_numpy()
+            of_class = (target == value).to_numpy()
             axes.scatter(*plane[of_class & ~is_test].T, s=6, color=colour, alpha=0.25, linewidth=0)
             axes.scatter(*plane[of_class & is_test].T, s=14, color=colour, linewidth=0, label=f"class {value}")
         axes.set(xticks=[], yticks=[], title=f"{phase}, {name}", xlabel=f"first of {name}", ylabel=f"second of {name}")

@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Two cells beside each other
 #
-# Two cells that differ in one axis: corruption by the mean of a column, and by values of other rows. What do they do to
-# a row with categories and gaps, which rows are then predicted wrongly, and how surely?
+# Two cells that differ in one axis: corruption by the mean of a column, and by values of other rows. Which rows are
+# predicted wrongly, and how surely? What a corruption does to a row is in [What InfoNCE sees](views.ipynb).
 #
 # With `FILE = None` the table is that of the 1,309 passengers of the Titanic, as scikit-learn packs it for its own
 # tests. `sklearn.datasets.fetch_openml("titanic", version=1)` downloads the same. A hundred passengers are labelled.
@@ -27,8 +27,6 @@ import sklearn
 from IPython.display import HTML
 
 import scarf_lightning
-from scarf_lightning import load_model
-from scarf_lightning.estimators import corrupted_view, load_rows
 from scarf_lightning.reporting.style import COLOURS, GREY
 from scarf_lightning.results import load_predictions
 
@@ -59,34 +57,6 @@ fingerprints = trials.groupby(AXIS)["fingerprint"].first()
 trials.pivot_table(index="trial", columns=AXIS, values="accuracy").round(3)
 
 # %% [markdown]
-# ## What each does to a row
-#
-# The values of one passenger, and of a view of them. `marginal` works on the columns: a feature that is selected takes
-# the value of another passenger, which may be a gap. `mean` works on what the network reads, a column for each category
-# and for each gap, in standard deviations: a view may be 0.35 female, and no more male for it.
-
-
-# %%
-def look(name: str) -> pd.DataFrame:
-    """A test row and its view, where it was changed."""
-    cell = Path(RESULTS) / fingerprints[name]
-    rows = load_rows(cell, trial=0)
-    test = rows.features[rows.part == "test"]
-    encoder = load_model(cell, trial=0, phase="pretrain")
-    view = corrupted_view(encoder, test, rows.features[rows.part == "train"])
-    shown = pd.DataFrame({"view": view.values.iloc[0], "selected": view.selected.iloc[0]})
-    if list(view.values) == list(test):
-        shown.insert(0, "row", test.iloc[0])
-    return shown.map(lambda value: round(value, 2) + 0.0 if isinstance(value, float) else value)
-
-
-look(SECOND)
-
-# %%
-changed = look(FIRST)
-changed[changed["selected"]]
-
-# %% [markdown]
 # ## Rows that are predicted wrongly, and how surely
 #
 # Both cells have the same splits, so that their trials are pairs, and so are the predictions of each test row. A row is
@@ -101,7 +71,7 @@ for name in (FIRST, SECOND):
     sure[name] = predictions[["trial", "row", "class"]].assign(sure=given).set_index(["trial", "row", "class"])["sure"]
 sure = pd.DataFrame(sure)
 worst = sure.assign(both=sure.max(axis=1)).nsmallest(6, "both").reset_index()
-features = load_rows(Path(RESULTS) / fingerprints[FIRST], trial=0).features
+features = pd.read_csv(FILE).drop(columns=TARGET)
 HTML(worst.join(features, on="row").drop(columns="both").round(2).to_html(index=False))
 
 # %% tags=["compared"]

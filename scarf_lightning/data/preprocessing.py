@@ -372,24 +372,6 @@ class Preprocessing:
             scaled = clipped(scaled, self.clip[trial])
         return np.asarray(scaled)
 
-    def undo(self, scaled: Floats, trial: int) -> Floats:
-        """The numbers in their own unit that become ``scaled`` ``(n, M)``. A constant column has its one value."""
-        if self.clip.size:
-            # A number at the bound itself would be infinite.
-            squares = np.minimum(self.clip[trial] * scaled**2, 1 - FLOAT_EPSILON)
-            scaled = scaled / np.sqrt(1 - squares)
-        scale = self.scale[trial]
-        # A constant column has the scale 0, and its value is the shift.
-        unscaled = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0)
-        numbers: Floats = unscaled + self.shift[trial]
-        if not self.curve.size:
-            return numbers
-        backwards = self.curve[trial][:, ::-1]
-        return _interpolated(numbers, backwards)
-
-
-FLOAT_EPSILON = float(np.finfo(np.float64).eps)
-
 
 def clipped(scaled: Any, clip: Any) -> Any:
     """z / sqrt(1 + clip z^2) of scaled numbers z, arrays of numpy or tensors."""

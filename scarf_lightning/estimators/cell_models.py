@@ -11,7 +11,6 @@ from ..data.targets import target_from_plain
 from ..engine.hardware import DTYPES
 from ..errors import UsageError, unknown_name
 from ..options import Config, build, load_plugins, read
-from ..randomness import Streams
 from ..results import (
     DamagedRecordError,
     PretrainingStore,
@@ -21,14 +20,13 @@ from ..results import (
     load_trials,
     pretraining_identity,
 )
-from ..results.identity import SCIENCE_VERSION
 from ..results.records import parsed
 from ..results.store import DESCRIPTION
 from .checks import check_arrays, check_imported, check_reader
 from .model import Model, model_of, why_no_model
 from .saving import CONTENTS
 
-Phase = Literal["finetune", "pretrain", "initial"]
+Phase = Literal["finetune", "pretrain"]
 AGAIN = "repeat its command with keep_weights=true force=true"
 """What makes weights that were not kept."""
 
@@ -44,19 +42,6 @@ class OpenCell:
     def data_hash(self) -> str:
         """The hash of the table that the cell was trained on."""
         return str(self.stored.description["identity"].get("data"))
-
-    def streams(self, n_labelled: int) -> Streams:
-        """The random streams that it was trained with, on a table with so many labels.
-
-        Raises:
-            UsageError: another version of the package trained it, from other streams.
-        """
-        if self.stored.description["identity"].get("science") != SCIENCE_VERSION:
-            raise UsageError(
-                "The cell was trained by an earlier version of this package, which split rows and drew initial weights "
-                "otherwise; train it again by its command with force=true."
-            )
-        return Streams(self.config.seed, n_labelled)
 
 
 def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
@@ -112,7 +97,7 @@ def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, pha
         raise UsageError(f"The precision of trial {kept[0].row['trial']} is unknown: its record cannot be used.")
     cell = replace(cell, config=replace(cell.config, trainer=replace(cell.config.trainer, precision=precision)))
     target = target_from_plain(cell.stored.description) if phase == "finetune" else None
-    with_weights = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[phase]
+    with_weights = _finetuned if phase == "finetune" else _pretrained
     try:
         trials = with_weights(cell, folder, kept)
         model = model_of(cell.config, trials, _reader(cell), target, cell.stored.description["dataset"])
@@ -139,7 +124,7 @@ def _finetuned(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list[
 def _pretrained(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the encoders as pre-training left them."""
     if not cell.config.is_pretrained:
-        raise UsageError(f"Cell {folder.name} is not pre-trained; it has phase=finetune and phase=initial alone.")
+        raise UsageError(f"Cell {folder.name} is not pre-trained; it has phase=finetune alone.")
     # Cells with the same pre-training share it in the cache, so it is found by its own identity. Nothing is added to
     # the store here, so its limit does not matter.
     store = PretrainingStore(folder.parent, pretraining_identity(cell.config, cell.data_hash), max_gb=1)
@@ -156,20 +141,6 @@ def _pretrained(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list
         encoder = {name: weight for name, weight in weights.items() if name.startswith("encoder.")}
         pretrained.append(replace(kept, weights=encoder))
     return pretrained
-
-
-def _initial(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list[StoredTrial]:
-    """The trials with the encoders before training."""
-    config = cell.config
-    # Rivals have no encoder in any phase.
-    if "network" not in config.part("method").uses:
-        raise UsageError(f"Cell {folder.name} has no encoder: method={config.method['name']} trains no network.")
-    untrained = model_of(config, [replace(kept, weights={}) for kept in trials], _reader(cell), None, "")
-    n_labelled = parsed(int, cell.stored.description["reading"]["n_labelled"], "reading.n_labelled")
-    networks = replace(untrained.description.networks(cell.streams(n_labelled)), settings=config.network)
-    encoder = networks.encoder(untrained.trials).to(untrained.dtype)
-    weights = {f"encoder.{name}": weight.detach().numpy() for name, weight in encoder.state_dict().items()}
-    return StoredTrial.of_stack([kept.row for kept in trials], untrained.preprocessing.arrays(), weights)
 
 
 def _reader(cell: OpenCell) -> Reader:

@@ -70,7 +70,7 @@ def check_arrays(model: Model) -> None:
 
 
 def _check_weights(model: Model) -> None:
-    networks, n_trials = model.plain_networks, len(model.trials)
+    networks, n_trials = model.description.networks, len(model.trials)
     # A module on this device has shapes and no memory.
     with torch.device("meta"):
         network = networks.network.build(networks.columns, None)

@@ -19,7 +19,7 @@ from ..data.reading import Reader
 from ..data.reading.frames import frame_of
 from ..data.table import Column, Table
 from ..data.targets import Classes, Number, Target, target_from_plain
-from ..engine.encoder import Classifier, Encoder, Networks, TrainingData
+from ..engine.encoder import Classifier, Encoder, Networks
 from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import load_state, part_of
 from ..errors import UsageError, unknown_name
@@ -105,14 +105,15 @@ class Description:
         """Reads new rows as the table was read."""
         return Reader.with_rules(self.rules, self.columns)
 
-    def networks(self, streams: Streams) -> Networks:
-        """Builds f and h; ``streams`` draw their initial weights."""
+    @cached_property
+    def networks(self) -> Networks:
+        """Builds f and h."""
         network = build("network", {"name": self.network} | self.encoder, "network.encoder")
         settings = NetworkSettings(name=self.network, encoder=self.encoder, head=self.head)
         # Encoders alone have no head, whose width this is.
         n_outputs = 0 if self.predicts is None else self.predicts.n_outputs
-        data = TrainingData(_no_training_rows, _no_training_rows)
-        return Networks(Columns.of(self.columns), n_outputs, streams, network, settings, data)
+        # The trained weights take the place of the initial ones.
+        return Networks(Columns.of(self.columns), n_outputs, Streams(0, 0), network, settings)
 
 
 @dataclass(eq=False)
@@ -129,13 +130,11 @@ class Model:
         description: what the networks are.
         preprocessing: of the T trials.
         weights: arrays of f and h by name, ``(T, ...)`` each.
-        options: the configuration of their cell, in plain values. A saved model does not have it.
     """
 
     description: Description
     preprocessing: Preprocessing
     weights: Weights
-    options: Mapping[str, Any] | None = None
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """The most probable class of n rows in the type of its label, the first one of a tie, or their number;
@@ -209,7 +208,7 @@ class Model:
 
         Args:
             rows: a table of any library, read by the names of its columns; or, if `fit` is known to have had as many
-                columns, an array ``(n, n_columns)``. Rows of `load_rows` are read already.
+                columns, an array ``(n, n_columns)``.
 
         Raises:
             UsageError: see `Reader`, or the rows have another number of columns.
@@ -235,7 +234,7 @@ class Model:
         fitted = torch.from_numpy(np.array(self.preprocessing.target))
         return self.target.predictions(self._outputs(self.classifier, values).double(), fitted).numpy()
 
-    def on_device(self, values: Floats) -> DeviceTable:
+    def _on_device(self, values: Floats) -> DeviceTable:
         """Values ``(n, M)`` as a table that is imputed and scaled when rows are taken from it."""
         table = Table(
             name="rows",
@@ -255,7 +254,7 @@ class Model:
         """f of the T trials, in evaluation mode."""
         weights = self._part("encoder")
         learns = "missing" in weights
-        encoder = self.plain_networks.encoder(self.trials, weights, learns_missing_values=learns)
+        encoder = self.description.networks.encoder(self.trials, weights, learns_missing_values=learns)
         # Pre-training learned these values; they are no weights of f.
         if encoder.missing is not None:
             encoder.missing.data = weights["missing"]
@@ -266,14 +265,9 @@ class Model:
     def classifier(self) -> Classifier:
         """h after f of the T trials, in evaluation mode. Raises UsageError for encoders alone."""
         _ = self.target
-        head = self.plain_networks.head(self.trials)
+        head = self.description.networks.head(self.trials)
         load_state(head, self._part("head"))
         return Classifier(self.encoder, head).requires_grad_(False).eval()
-
-    @cached_property
-    def plain_networks(self) -> Networks:
-        """Builds f and h with initial weights, whose place the trained ones take."""
-        return self.description.networks(Streams(0, 0))
 
     @cached_property
     def _sorted_classes(self) -> tuple[NDArray[Any], list[int]]:
@@ -312,7 +306,7 @@ class Model:
     @torch.no_grad()
     def _outputs(self, network: nn.Module, values: Floats) -> Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
-        roster, table = Roster(len(self.trials)), self.on_device(values)
+        roster, table = Roster(len(self.trials)), self._on_device(values)
         rows = torch.arange(len(values)).expand(len(self.trials), len(values))
         outputs = [network(table.rows(chunk, roster)) for chunk in torch.split(rows, ROWS_AT_ONCE, dim=1)]
         joined = torch.cat(outputs, dim=1)
@@ -332,13 +326,12 @@ class Model:
             "description": json.dumps(asdict(self.description)),
             "preprocessing": self.preprocessing.arrays(),
             "weights": dict(self.weights),
-            "options": json.dumps(self.options),
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.description = parsed(Description, json.loads(state["description"]), "description")
         self.preprocessing = Preprocessing.from_arrays(state["preprocessing"], is_shared=self.description.is_shared)
-        self.weights, self.options = state["weights"], json.loads(state["options"])
+        self.weights = state["weights"]
 
 
 def why_no_model(config: Config) -> str | None:
@@ -386,8 +379,4 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     # All networks of a cell have one shape, so their arrays are stacked; tuned ones have no model.
     weights = {weight: np.stack([kept.weights[weight] for kept in trials]) for weight in trials[0].weights}
     preprocessing = Preprocessing.from_arrays(vectors, is_shared=description.is_shared)
-    return Model(description, preprocessing, weights, asdict(config))
-
-
-def _no_training_rows(position: int) -> Tensor:
-    raise UsageError("This network looks at its training rows before training; load another phase than initial.")
+    return Model(description, preprocessing, weights)

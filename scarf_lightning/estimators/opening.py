@@ -31,8 +31,8 @@ def load_model(
             so a module that only a file names is not imported.
         trial: the number of one trial, for its network alone; None takes all that did not diverge.
         phase: of a cell, when to look at its networks: ``finetune``, the end of training, with classes, which needs
-            ``keep_weights=true``; ``pretrain``, the encoders as pre-training left them, as long as the cache has them;
-            or ``initial``, the encoders before training. None is ``finetune``.
+            ``keep_weights=true``; or ``pretrain``, the encoders as pre-training left them, as long as the cache has
+            them. None is ``finetune``.
 
     Raises:
         UsageError: there is no such model, cell, trial or phase; something is damaged or of another version; weights

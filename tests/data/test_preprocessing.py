@@ -345,16 +345,6 @@ def test_what_an_encoding_makes_of_columns(encoding: Encoding, indicators: int, 
 CURVED = [Robust(), Quantile(), Quantile(5)]
 
 
-@pytest.mark.parametrize("scaling", [ZScore(), *CURVED], ids=str)
-def test_scaling_is_undone(scaling: Scaling) -> None:
-    """Between the knots of a curve that does not repeat; a constant has its one value."""
-    random = np.random.default_rng(0)
-    table = table_of({"a": random.normal(size=60), "b": random.exponential(size=60), "c": [2.5] * 60})
-    fitted = Preprocessing.fit(table, [ROWS], scaling)
-    values = table.values[ROWS]
-    np.testing.assert_allclose(fitted.undo(fitted.apply(values, 0), 0), values, rtol=1e-9, atol=1e-9)
-
-
 def test_robust_scaling_is_the_authors() -> None:
     pipeline = pytest.importorskip("pytabkit.models.nn_models.pipeline")
     models = pytest.importorskip("pytabkit.models.nn_models.models")

@@ -171,7 +171,6 @@ def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any
     assert parts.pretext is not None
     weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
     encoders: dict[Phase, torch.nn.Module] = {
-        "initial": stack.networks.encoder((0, 1)),
         "pretrain": stack.networks.encoder((0, 1), weights),
         "finetune": stack.finetune(config.finetune, stack.labelled(), weights)[1].encoder,
     }
@@ -244,9 +243,8 @@ def test_a_trained_encoder_stands_in_a_pipeline(scarf: OfACell) -> None:
 @pytest.mark.parametrize(
     ("overrides", "phase", "sentence"),
     [
-        (["pretrain=none"], "pretrain", "is not pre-trained; it has phase=finetune and phase=initial alone"),
+        (["pretrain=none"], "pretrain", "is not pre-trained; it has phase=finetune alone"),
         (["method=xgboost", "pretrain=none"], "finetune", "has no model: method=xgboost trains no network"),
-        (["method=xgboost", "pretrain=none"], "initial", "has no encoder: method=xgboost trains no network"),
         (["method=probe"], "finetune", "has no model: method=probe trains no network of ours"),
         (["method=tri_train"], "finetune", "has no model: the networks of method=tri_train vote"),
     ],
@@ -262,12 +260,6 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
         load_model(folder, phase=phase)
 
 
-@pytest.mark.slow
-def test_a_network_that_looks_at_its_training_rows_is_not_there_before_training(train_on: TrainOn) -> None:
-    with pytest.raises(UsageError, match="looks at its training rows before training"):
-        load_model(train_on("pretrain=none", "network=mlp_ple", "trials=1").folder, phase="initial")
-
-
 def test_weights_that_were_not_kept_are_said(train_on: TrainOn) -> None:
     trained = train_on("keep_weights=false", "pretrain=none")
     with pytest.raises(UsageError, match=r"were not kept; repeat its command with keep_weights=true force=true\.$"):
@@ -278,7 +270,7 @@ def test_weights_that_were_not_kept_are_said(train_on: TrainOn) -> None:
     ("path", "asked", "sentence"),
     [
         (".", {"trial": 7}, r"has no finished trial 7. Its finished trials are: 0, 1\."),
-        (".", {"phase": "tuned"}, r"phase=tuned is unknown. The phases are: finetune, pretrain, initial\."),
+        (".", {"phase": "tuned"}, r"phase=tuned is unknown. The phases are: finetune, pretrain\."),
         ("model", {"trial": 7}, r"The model has no trial 7. Its trials are: 0, 1\."),
         ("model", {"phase": "pretrain"}, "is a saved model, which has one phase: name a cell's folder"),
         ("nowhere", {}, "nowhere is no model: there is no such folder"),

@@ -16,7 +16,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EACH = pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 FIGURES = {
     "first_ablation": 1,
-    "inspect_run": 5,
+    "inspect_run": 4,
     "lightning": 1,
     "own_table": 1,
     "read_ablation": 4,

@@ -364,7 +364,7 @@ def test_the_columns_of_a_cell_are_its_used_options_and_its_reading() -> None:
 
 
 def test_every_option_of_a_dataset_says_where_it_is_or_how_it_is_read() -> None:
-    of_the_source = {"source", "options", "id", "task", "name", "path", "sheet", "target", "target_kind"}
+    of_the_source = {"source", "id", "task", "name", "path", "sheet", "target", "target_kind"}
     assert {field.name for field in fields(DatasetSettings)} == of_the_source | set(READING)
     assert not of_the_source & set(READING)
 

@@ -34,7 +34,7 @@ class Document(DataFile):
     rows: pd.DataFrame
 
     def read(self) -> pd.DataFrame:
-        return self.rows
+        return self.rows.copy(deep=False)
 
     @property
     def hint(self) -> str:
