@@ -342,9 +342,6 @@ def test_what_an_encoding_makes_of_columns(encoding: Encoding, indicators: int, 
     assert replace(encoding, gaps=True).columns(whole.columns) == encoding.columns(whole.columns)
 
 
-CURVED = [Robust(), Quantile(), Quantile(5)]
-
-
 def test_robust_scaling_is_the_authors() -> None:
     pipeline = pytest.importorskip("pytabkit.models.nn_models.pipeline")
     models = pytest.importorskip("pytabkit.models.nn_models.models")

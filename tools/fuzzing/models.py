@@ -62,7 +62,7 @@ def attack(prepared: tuple[Path, pd.DataFrame], draw: random.Random, folder: Pat
     assert np.isfinite(probabilities).all(), "probabilities are not numbers"
     assert np.isfinite(embedded).all(), "embeddings are not numbers"
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-4)
-    assert probabilities.shape == (3, len(loaded.classes))
+    assert probabilities.shape == (3, len(loaded.classes_))
     assert sorted(folder.iterdir()) == before
     return USED
 
