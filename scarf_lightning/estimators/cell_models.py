@@ -1,7 +1,7 @@
 """The model of a cell in the store, in one of its phases."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from ..options import Config, build, load_plugins, read
 from ..results import (
     DamagedRecordError,
     PretrainingStore,
-    StoredCell,
     StoredTrial,
     load_cell,
     load_trials,
@@ -29,38 +28,6 @@ from .saving import CONTENTS
 Phase = Literal["finetune", "pretrain"]
 AGAIN = "repeat its command with keep_weights=true force=true"
 """What makes weights that were not kept."""
-
-
-@dataclass(frozen=True)
-class OpenCell:
-    """A cell of the store, whose configuration has been checked and whose plugins are imported."""
-
-    stored: StoredCell
-    config: Config
-
-    @property
-    def data_hash(self) -> str:
-        """The hash of the table that the cell was trained on."""
-        return str(self.stored.description["identity"].get("data"))
-
-
-def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
-    """A cell of the store by its folder. Its files are checked, and only the named plugins are imported.
-
-    Raises:
-        UsageError: there is no such cell, it is damaged, it needs a plugin that is not named, or an option of it is
-            not one of this version.
-    """
-    load_plugins(list(plugins))
-    stored = load_cell(folder.name, folder.parent)
-    try:
-        for name, kind in {"classes": list[str], "reading": dict[str, Any]}.items():
-            parsed(kind, stored.description.get(name, {}), name)
-        needed = parsed(list[str], stored.config.get("plugins", []), "plugins")
-    except DamagedRecordError as error:
-        raise UsageError(f"{folder} cannot be used: {error}.") from error
-    check_imported(needed, plugins, f"Cell {folder.name}")
-    return OpenCell(stored, read(stored.config))
 
 
 def one_cell(folder: Path) -> Path:
@@ -82,25 +49,34 @@ def one_cell(folder: Path) -> Path:
 
 def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, phase: Phase) -> Model:
     """The model of a cell's trials, or of one of them, in a phase; the arguments are as of `load_model`."""
-    cell = open_cell(folder, plugins)
+    load_plugins(list(plugins))
+    stored = load_cell(folder.name, folder.parent)
+    described = stored.description
     # A trial that diverged has no weights.
     every = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
     kept = [each for each in every if trial in (None, each.row["trial"])]
-    if not kept:
-        numbers = [str(each.row["trial"]) for each in every]
-        asked = "" if trial is None else f" {trial}"
-        fault = f"Cell {folder.name} has no finished trial{asked}"
-        raise UsageError(unknown_name(fault, asked, numbers, "its finished trials", hint=""))
-    # The trials of a cell may have been trained on several machines, but in one precision.
-    precision: Any = kept[0].row.get("precision")
-    if precision not in DTYPES:
-        raise UsageError(f"The precision of trial {kept[0].row['trial']} is unknown: its record cannot be used.")
-    cell = replace(cell, config=replace(cell.config, trainer=replace(cell.config.trainer, precision=precision)))
-    target = target_from_plain(cell.stored.description) if phase == "finetune" else None
-    with_weights = _finetuned if phase == "finetune" else _pretrained
     try:
-        trials = with_weights(cell, folder, kept)
-        model = model_of(cell.config, trials, _reader(cell), target, cell.stored.description["dataset"])
+        for name, kind in {"classes": list[str], "reading": dict[str, Any]}.items():
+            parsed(kind, described.get(name, {}), name)
+        needed = parsed(list[str], stored.config.get("plugins", []), "plugins")
+        check_imported(needed, plugins, f"Cell {folder.name}")
+        config = read(stored.config)
+        if not kept:
+            numbers = [str(each.row["trial"]) for each in every]
+            asked = "" if trial is None else f" {trial}"
+            fault = f"Cell {folder.name} has no finished trial{asked}"
+            raise UsageError(unknown_name(fault, asked, numbers, "its finished trials", hint=""))
+        # The trials of a cell may have been trained on several machines, but in one precision.
+        precision: Any = kept[0].row.get("precision")
+        if precision not in DTYPES:
+            raise DamagedRecordError(f"the precision of trial {kept[0].row['trial']} is unknown")
+        config = replace(config, trainer=replace(config.trainer, precision=precision))
+        target = None
+        if phase == "finetune":
+            kept, target = _finetuned(folder, config, kept), target_from_plain(described)
+        else:
+            kept = _pretrained(folder, config, str(described["identity"].get("data")), kept)
+        model = model_of(config, kept, _reader(config, described), target, described["dataset"])
         check_arrays(model)
     except UsageError:
         raise
@@ -110,9 +86,9 @@ def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, pha
     return model
 
 
-def _finetuned(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list[StoredTrial]:
+def _finetuned(folder: Path, config: Config, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the weights at the end of training."""
-    why = why_no_model(cell.config)
+    why = why_no_model(config)
     loadable = [kept for kept in trials if kept.weights]
     if why is None and not loadable:
         why = f"the fine-tuned weights were not kept; {AGAIN}"
@@ -121,13 +97,13 @@ def _finetuned(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list[
     return loadable
 
 
-def _pretrained(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list[StoredTrial]:
+def _pretrained(folder: Path, config: Config, data_hash: str, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the encoders as pre-training left them."""
-    if not cell.config.is_pretrained:
+    if not config.is_pretrained:
         raise UsageError(f"Cell {folder.name} is not pre-trained; it has phase=finetune alone.")
     # Cells with the same pre-training share it in the cache, so it is found by its own identity. Nothing is added to
     # the store here, so its limit does not matter.
-    store = PretrainingStore(folder.parent, pretraining_identity(cell.config, cell.data_hash), max_gb=1)
+    store = PretrainingStore(folder.parent, pretraining_identity(config, data_hash), max_gb=1)
     cache = store.load([kept.row["trial"] for kept in trials])
     pretrained = []
     for kept in trials:
@@ -143,10 +119,9 @@ def _pretrained(cell: OpenCell, folder: Path, trials: list[StoredTrial]) -> list
     return pretrained
 
 
-def _reader(cell: OpenCell) -> Reader:
+def _reader(config: Config, described: Mapping[str, Any]) -> Reader:
     """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
-    described = cell.stored.description
-    encoding = build("encoding", cell.config.used_encoding)
+    encoding = build("encoding", config.used_encoding)
     columns = encoding.columns([Column.from_plain(each) for each in described["columns"]])
     rules = described.get("reading", {}).get("rules")
     if not rules:
