@@ -123,6 +123,6 @@ def make_stack() -> MakeStack:
         data = prepare_trials(table, trials, streams, regime=regime or Full(), scaling=ZScore(), fit_on=fit_on)
         settings = NetworkSettings(pretrain_head=LayerSettings(width=width), head=LayerSettings(width=width))
         hardware = Hardware(torch.device(device), precision)
-        return Stack(table, data, streams, network or MLP(width=width), settings, hardware)
+        return Stack(table, data, streams, hardware, network or MLP(width=width), settings)
 
     return make

@@ -23,8 +23,8 @@ from .stopping import TrialStopping
 PER_TRIAL = ("epochs", "steps", "best_epochs", "seconds", "diverged")
 """The fields of `Fit` that are arrays ``(T,)``."""
 
-Watch = Callable[[str, TrialStopping, int], list[Watcher]]
-"""Given a phase's name, its early stopping and its largest number of epochs: watchers that show its progress."""
+Watch = Callable[[str, TrialStopping], list[Watcher]]
+"""Given a phase's name and its early stopping: watchers that show its progress."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def fit(
     *,
     trials: tuple[int, ...],
     hardware: Hardware,
-    watch: Watch | None,
+    watch: Watch,
     probes: Sequence[Watcher] = (),
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all trials.
@@ -99,7 +99,7 @@ def fit(
         datamodule: gives the batches; `StackDataModule.serve` has chosen them.
         trials: the trials' numbers, in the order of the stack.
         hardware: device and number types.
-        watch: makes watchers that show progress; None shows nothing.
+        watch: makes watchers that show progress.
         probes: look on beside the watchers of ``watch``.
 
     Raises:
@@ -121,7 +121,7 @@ def fit(
         validate_every = min(settings.validate_every, max_epochs)
 
     stopping = TrialStopping(trials, settings, metric=metric, min_epochs=min_epochs)
-    watchers = [*probes, *([] if watch is None else watch(phase, stopping, max_epochs))]
+    watchers = [*probes, *watch(phase, stopping)]
     module.to(hardware.device, hardware.dtype)
     capture = capture_of(hardware.device)
     foreign = None if capture is None else foreign_part(module, module.parts)
@@ -156,16 +156,13 @@ def fit(
             launches = f"one by one: {problem}"
     # Trials that left are no longer in the module.
     load_state(module, loop.kept.tensors)
-    curves = []
-    for epoch in stopping.curves:
-        curves += epoch.records()
     return Fit(
         weights=loop.kept.tensors,
         epochs=stopping.epochs,
         steps=stopping.epochs * steps_per_epoch,
         best_epochs=stopping.best_epochs,
         seconds=loop.seconds,
-        curves=curves,
+        curves=[record for epoch in stopping.curves for record in epoch.records()],
         diverged=stopping.diverged,
         launches=launches,
     )

@@ -122,13 +122,6 @@ class Hardware:
         """Of parameters and data."""
         return DTYPES[self.precision]
 
-    @property
-    def drawback(self) -> str | None:
-        """A sentence if this precision gains nothing here."""
-        if self.precision == TF32 and torch.cuda.get_device_capability(self.device)[0] < AMPERE:
-            return "trainer.precision=tf32: this GPU is older than Ampere, and its products are those of 32-true."
-        return None
-
     @contextmanager
     def multiplying(self) -> Iterator[None]:
         """Within, products of float32 numbers are rounded as ``precision`` says, whatever the process has set."""
@@ -177,10 +170,10 @@ def choose_hardware(settings: TrainerSettings) -> Hardware:
         UsageError: the machine has no such device, or the device no such precision.
     """
     device = choose_device(settings.accelerator, settings.device)
-    if settings.precision == TF32 and device.type != "cuda":
+    if settings.precision == TF32 and (device.type != "cuda" or torch.cuda.get_device_capability(device)[0] < AMPERE):
         raise UsageError(
-            "trainer.precision=tf32: only Nvidia's GPUs multiply in TF32, and this trains on the processor; "
-            "use 32-true or bf16-mixed."
+            "trainer.precision=tf32: only Nvidia's GPUs multiply in TF32, from Ampere on, and this trains on another "
+            "device; use 32-true or bf16-mixed."
         )
     return Hardware(device, settings.precision)
 

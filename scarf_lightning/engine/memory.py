@@ -110,6 +110,6 @@ def free_memory(device: torch.device, enough: int) -> int | None:
         kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + kept)
     left = min(machine.free_memory(), default=None)
-    if left is None or left >= enough:
-        return left
-    return min(machine.free_memory()) if machine.release_freed_memory() else left
+    if left is not None and left < enough and machine.release_freed_memory():
+        left = min(machine.free_memory())
+    return left

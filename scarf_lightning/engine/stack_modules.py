@@ -26,7 +26,6 @@ from ..metrics import Metric
 from ..networks import Dropout, Rates, is_weight, rates_of
 from ..options.settings import FinetuneSettings, FitSettings, PretrainSettings, Schedule
 from ..randomness import Roster, StackedGenerator
-from .captured import OURS
 from .encoder import Classifier, Encoder
 from .lifting import let_leave
 from .pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews, ValidationSet, check_shape
@@ -228,11 +227,11 @@ class StackModule(nn.Module, ABC):
     def tally(self, name: str, values: Tensor, n_rows: int) -> None:
         """Add the means ``(T,)`` over rows of a mini-batch to the sums of the epoch."""
         if values.shape != (len(self.roster),):
-            kinds = [type(part) for part in self.parts if not type(part).__module__.startswith(OURS)]
-            attribution = "".join(f" by {kind.__name__} ({kind.__module__})" for kind in kinds)
+            judges = ", ".join(type(part).__name__ for part in self.parts)
             raise UsageError(
-                f"{name.replace('_', ' ')}{attribution} has the shape {tuple(values.shape)} instead of one value for "
-                f"each of the {len(self.roster)} trials: average over the last axes, as in .mean(dim=(-2, -1))."
+                f"{name.replace('_', ' ')} by {judges} ({type(self).__name__}) has the shape {tuple(values.shape)} "
+                f"instead of one value for each of the {len(self.roster)} trials: average over the last axes, as in "
+                ".mean(dim=(-2, -1))."
             )
         # Batches differ in size, and a mean of their means would count the rows of a small one for more.
         weighted = values.double() * n_rows

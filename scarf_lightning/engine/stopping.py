@@ -79,7 +79,6 @@ class TrialStopping:
             self.sign = -metric.sign
         self.min_epochs = min_epochs
         self.longest_wait = settings.stops_after
-        self.validate_every = settings.validate_every
         self._takes_ties = settings.ties == "last"
         self._watches = settings.monitor != "none"
 

@@ -65,7 +65,6 @@ class CellLoop:
         """Train the trials that a cell lacks; False if another process is training it."""
         prepare_process(cell.config.trainer.threads)
         hardware = choose_hardware(cell.config.trainer)
-        self._say_once(hardware.drawback)
         read = self._tables.load(cell.source)
         table = read.table
         self._report(cell.source, table)

@@ -321,7 +321,7 @@ class CellTraining:
         if predicts_validation:
             data = replace(data, predicted=np.concatenate([data.validation, data.test], axis=1))
         network, settings = self.parts.network, self.config.network
-        return Stack(encoded, data, self.streams, network, settings, self.hardware, self._watch)
+        return Stack(encoded, data, self.streams, self.hardware, network, settings, self._watch)
 
     def pretrain(self, stack: Stack) -> Fit | None:
         """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""
@@ -389,14 +389,14 @@ class CellTraining:
             )
         return replace(tries[best].result, rows=[rows[best] | effort], tries=history)
 
-    def _watch(self, phase: str, stopping: TrialStopping, max_epochs: int) -> list[Watcher]:
+    def _watch(self, phase: str, stopping: TrialStopping) -> list[Watcher]:
         """The watchers that show a fit."""
         watchers: list[Watcher] = []
         if self.console is not None:
             # A fit that shows nothing needs no rich.
             from ..engine.progress import StackProgress
 
-            watchers.append(StackProgress(phase, stopping, max_epochs, self.console))
+            watchers.append(StackProgress(phase, stopping, self.console))
         if self.tell is not None:
             watchers.append(Telling(self.tell, phase, stopping))
         return watchers

@@ -108,7 +108,7 @@ class Trained:
             encoded, trials, streams, regime=chosen["regime"], scaling=chosen["scaling"], splitting=chosen["split"],
             fit_on="train",
         )  # fmt: skip
-        stack = Stack(encoded, data, streams, chosen["network"], NetworkSettings(), Hardware(torch.device("cpu")))
+        stack = Stack(encoded, data, streams, Hardware(torch.device("cpu")), chosen["network"], NetworkSettings())
         self.initial, self.results = dict[str, Tensor](), dict[str, Tensor]()
         start, self.diverged, self.wanted = None, False, data.predicted.shape[:2]
         if chosen["method"].pretrainable:

@@ -79,7 +79,7 @@ def run(
     datamodule.serve(rows, rows, batch_size=batch_size, order=order, roster=module.roster)
     module.steps_per_epoch = datamodule.steps_per_epoch
 
-    def watch(_: str, stopping: TrialStopping, __: int) -> list[Watcher]:
+    def watch(_: str, stopping: TrialStopping) -> list[Watcher]:
         stoppings.append(stopping)
         return []
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scarf_lightning.engine.progress import StackProgress, expected_epochs_left
+from scarf_lightning.engine.progress import StackProgress
 from scarf_lightning.engine.stopping import TrialStopping
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options.settings import FinetuneSettings, FitSettings
@@ -27,27 +27,6 @@ def state(
     return stopping
 
 
-@pytest.mark.parametrize(
-    ("stopping", "max_epochs", "left"),
-    [
-        pytest.param(state([5], [0], [0]), 100, 4, id="just improved: patience and one more"),
-        pytest.param(state([5], [3], [0]), 100, 1, id="patience all but used up"),
-        pytest.param(state([5, 5], [3, 1], [0, 1]), 100, 3, id="the last of two"),
-        pytest.param(state([50], [1], [0], every=10), 100, 30, id="a validation every ten epochs"),
-        pytest.param(state([5], [0], [0]), 7, 2, id="no more than there may be"),
-        pytest.param(state([7], [0], [0]), 7, 0, id="all that there may be"),
-        pytest.param(state([5], [0], [0], patience=None), 200, 195, id="without early stopping"),
-        pytest.param(state([20, 30, 6], [4, 4, 3], [2]), 100, 19, id="the median of those that stopped"),
-        pytest.param(state([20, 6, 6], [4, 3, 0], [1, 2]), 100, 14, id="one stopped, two train"),
-        pytest.param(state([3, 10], [4, 1], [1]), 100, 3, id="longer than those that stopped"),
-        pytest.param(state([50, 6], [4, 3], [1]), 30, 24, id="the median is later than there may be"),
-        pytest.param(state([9, 8], [4, 4], []), 100, 0, id="all have stopped"),
-    ],
-)
-def test_the_epochs_left(stopping: TrialStopping, max_epochs: int, left: float) -> None:
-    assert expected_epochs_left(stopping, max_epochs) == left
-
-
 class Clock:
     """A clock that is set by hand."""
 
@@ -64,7 +43,7 @@ def started(
     """The progress of a phase that starts, and the clock."""
     clock = Clock()
     monkeypatch.setattr("scarf_lightning.engine.progress.time", clock)
-    progress = StackProgress("pretrain", stopping, 1000, console)
+    progress = StackProgress("pretrain", stopping, console)
     progress.begin_fit(n_steps)
     return progress, clock
 
@@ -105,9 +84,9 @@ def test_a_pipe_gets_a_line_a_minute_within_an_epoch_too(monkeypatch: pytest.Mon
     progress.after_epoch()
 
     assert written.getvalue().splitlines() == [
-        "pretrain: 1 of 1 trials, epoch 0.20, ~19:00 left",
-        "pretrain: 1 of 1 trials, epoch 0.40, ~18:00 left",
-        "pretrain: 1 of 1 trials, epoch 1, best loss 0.2500, ~20:00 left",
+        "pretrain: 1 of 1 trials, epoch 0.20",
+        "pretrain: 1 of 1 trials, epoch 0.40",
+        "pretrain: 1 of 1 trials, epoch 1, best loss 0.2500",
     ]
 
 
@@ -134,7 +113,6 @@ AUROC.best, AUROC.epochs = np.array([-0.75]), np.array([10])
 @pytest.mark.parametrize(
     ("stopping", "seconds", "width", "line"),
     [
-        # 19 epochs, as the median of 20 and 30 is 25, of 4 seconds each.
         (state([20, 30, 6, 30], [4, 4, 3, 2], [2, 3]), 120.0, 160, "2 of 4 trials, epoch 30, best loss 0.2500"),
         (AUROC, 0.0, 160, "1 of 1 trials, epoch 10, best auroc 0.7500"),
         *[
@@ -148,26 +126,17 @@ AUROC.best, AUROC.epochs = np.array([-0.75]), np.array([10])
         ],
     ],
 )
-def test_a_terminal_shows_phase_trials_epoch_best_and_time_left_until_the_phase_ends(
+def test_a_terminal_shows_phase_trials_epoch_and_best_until_the_phase_ends(
     monkeypatch: pytest.MonkeyPatch, stopping: TrialStopping, seconds: float, width: int, line: str
 ) -> None:
     """A metric is shown in its own direction, and the line is whole on a narrow terminal."""
     text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=seconds, width=width)
 
     assert f"pretrain: {line}" in text
-    assert "left" in text
-    assert "~1:16 left" in text or seconds != 120.0
     assert "…" not in text
     erase_line, show_cursor = "\x1b[2K", "\x1b[?25h"
     assert text.rfind(erase_line) > text.rfind("pretrain")
     assert show_cursor in text
-
-
-def test_steps_that_are_asked_for_are_counted_in_the_epochs_left() -> None:
-    stopping = TrialStopping([0], FinetuneSettings(), min_epochs=50)
-    stopping.epochs = np.array([3])
-
-    assert expected_epochs_left(stopping, 100) == 47
 
 
 def test_the_line_is_gone_when_training_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,7 @@ def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any
     streams, table = Streams(config.seed, loaded.n_labelled), parts.encoding.encode(loaded)
     data = prepare_trials(table, (0, 1), streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
     hardware = Hardware(torch.device("cpu"), config.trainer.precision)
-    stack = Stack(table, data, streams, parts.network, config.network, hardware)
+    stack = Stack(table, data, streams, hardware, parts.network, config.network)
     assert parts.pretext is not None
     weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
     encoders: dict[Phase, torch.nn.Module] = {

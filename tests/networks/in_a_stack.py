@@ -53,7 +53,7 @@ def train(network: Network, table: Table, trials: list[int]) -> tuple[Fit, Fit, 
     streams, layers = Streams(0, table.n_labelled), LayerSettings(width=16)
     data = prepare_trials(table, trials, streams, regime=Full(), scaling=ZScore(), fit_on="train")
     settings = NetworkSettings(pretrain_head=layers, head=layers)
-    stack = Stack(table, data, streams, network, settings, Hardware(torch.device("cpu")))
+    stack = Stack(table, data, streams, Hardware(torch.device("cpu")), network, settings)
     short = {"max_epochs": 3, "batch_size": 46, "patience": 0}
     pretraining = stack.pretrain(PretrainSettings(**short), Scarf(Marginal(), Exact(), InfoNCE()))
     finetuning, classifier = stack.finetune(FinetuneSettings(**short), stack.labelled(), pretraining.part("encoder"))

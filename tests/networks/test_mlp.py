@@ -183,7 +183,7 @@ def test_a_few_steps_leave_chance(network: Network) -> None:
         source="made up",
     )  # fmt: skip
     data = prepare_trials(table, [0], Streams(0, 120), regime=Full(), scaling=ZScore(), fit_on="train")
-    stack = Stack(table, data, Streams(0, 120), network, NetworkSettings(), Hardware(torch.device("cpu"), "32-true"))
+    stack = Stack(table, data, Streams(0, 120), Hardware(torch.device("cpu"), "32-true"), network, NetworkSettings())
     settings = FinetuneSettings(monitor="loss", patience=5, max_epochs=40, weight_decay=0.01)
     _, classifier = stack.finetune(settings, stack.labelled())
     predicted = stack.predict(classifier, data.test)[0].argmax(axis=1)

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import (
@@ -180,14 +178,6 @@ def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, mon
 def test_an_option_without_effect_is_said_once_for_all_cells(tmp_path: Path) -> None:
     asked = ("dataset=diabetes", "method=ridge", "pretrain=none", "trials=1", "finetune.temperature=true")
     assert ran(tmp_path, *asked, "seed=0,1").count("finetune.temperature=true is for classes") == 1
-
-
-def test_the_drawback_of_a_precision_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Hardware, "drawback", property(lambda hardware: f"{hardware.precision} is slow here."))
-    monkeypatch.setattr("scarf_lightning.training.cell_loop.choose_hardware", lambda _: Hardware(torch.device("cpu")))
-
-    assert ran(tmp_path, *LOGISTIC, "seed=1,2").count("32-true is slow here.") == 1
-    assert len(load(tmp_path)) == 2
 
 
 def test_a_method_must_predict_the_rows_that_it_is_asked_for(wdbc: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def stack_of(table: Table, network: Network, n_labels: int | None, trials: range
     regime = Full() if n_labels is None else Few(n_labels)
     data = prepare_trials(table, trials, streams, regime=regime, scaling=ZScore(), fit_on="train")
     hardware = Hardware(torch.device("cpu"), "32-true")
-    return Stack(table, data, streams, network, NetworkSettings(), hardware)
+    return Stack(table, data, streams, hardware, network, NetworkSettings())
 
 
 def ours(stack: Stack, steps: int) -> np.ndarray:

@@ -115,9 +115,9 @@ class Case:
             self.table,
             self.data(n_trials),
             Streams(0, self.table.n_labelled),
+            hardware,
             self.made,
             NetworkSettings(pretrain_head=layers, head=layers),
-            hardware,
             watch=lambda *_: [clock],
         )
         if self.phase == "pretrain":
