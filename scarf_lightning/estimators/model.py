@@ -139,9 +139,9 @@ class Model:
     def predict(self, rows: Any) -> NDArray[Any]:
         """The most probable class of n rows in the type of its label, the first one of a tie, or their number;
         ``(n,)``."""
-        if isinstance(self.target, Classes):
+        if self.description.classes:
             return np.asarray(self.classes_[self.predict_proba(rows).argmax(axis=1)])
-        return self.target.decided(self._mean(rows))
+        return self._mean(rows)
 
     def predict_proba(self, rows: Any) -> Floats:
         """Probabilities of the classes in the order of ``classes_``, float64 ``(n, C)``."""

@@ -282,7 +282,7 @@ def _predicted(predictions: Predictions) -> "pd.DataFrame":
     frame = target.frame(predictions.values)
     # Classes have a column of probabilities each, a number has none.
     if not len(frame.columns):
-        frame["predicted"] = target.decided(predictions.values)
+        frame["predicted"] = predictions.values
     truth = target.named(predictions.labels).to_numpy()
     # A class may have the name of one of these columns.
     frame.insert(0, target.heading, truth, allow_duplicates=True)

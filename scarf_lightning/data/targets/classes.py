@@ -203,11 +203,6 @@ class Classes(Target):
         names = np.array([*self.names, None], dtype=object)
         return pd.Series(names[labels], name=self.heading, dtype="str")
 
-    def decided(self, predictions: Predictions) -> NDArray[np.object_]:
-        """The most probable class; the first one of a tie."""
-        names = np.array(self.names, dtype=object)
-        return np.asarray(names[predictions.argmax(axis=1)])
-
     def is_one_class(self, predictions: Predictions) -> bool:
         classes = predictions.argmax(axis=1)
         return bool((classes == classes[0]).all())

@@ -155,9 +155,6 @@ class Number(Target):
 
         return pd.Series(labels, name=self.heading)
 
-    def decided(self, predictions: Predictions) -> Predictions:
-        return predictions
-
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
         import pandas as pd
 

@@ -185,10 +185,6 @@ class Target(ABC):
     def named(self, labels: Labels) -> "pd.Series[Any]":
         """Labels of n rows as their user knows them, missing where a row has none."""
 
-    @abstractmethod
-    def decided(self, predictions: Predictions) -> NDArray[Any]:
-        """The one answer for each row, ``(n,)``."""
-
     def is_one_class(self, predictions: Predictions) -> bool | None:
         """True if all rows get the same class; None if there are no classes."""
         return None

@@ -112,12 +112,11 @@ def test_every_metric_is_defined_on_a_guess() -> None:
     assert np.isfinite(values).all()
 
 
-def test_what_is_decided_is_named_and_one_class_is_decided_for_every_row() -> None:
+def test_labels_are_named_and_one_class_for_every_row_is_seen() -> None:
     target = Classes(("no", "yes"))
     for predictions, is_one in (([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False),
                                 ([[0.5, 0.5], [0.9, 0.1]], True)):  # fmt: skip
         assert target.is_one_class(np.array(predictions)) is is_one
-        assert (len(set(target.decided(np.array(predictions)))) == 1) is is_one
     named = target.named(np.array([1, -1, 0]))
     assert (named.name, named[0]) == ("class", "yes")
     assert named.isna().tolist() == [False, True, False], "rows without a label have no name"
