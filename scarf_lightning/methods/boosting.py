@@ -50,6 +50,7 @@ class HistGradientBoosting(Rival):
     """
 
     name: ClassVar[str] = "hist_gradient_boosting"
+    models = ("sklearn.ensemble.HistGradientBoostingClassifier", "sklearn.ensemble.HistGradientBoostingRegressor")
     typical_seconds: ClassVar[tuple[float, float]] = (0.2, 0.3)
     label: ClassVar[str] = "HistGradientBoosting"
     paper: ClassVar[str] = "Ke et al., 2017 (NeurIPS); as in scikit-learn"
@@ -69,25 +70,19 @@ class HistGradientBoosting(Rival):
     max_bins: int = option(255, "bins of a column", "[2, 255]")
     early_stopping: Literal["auto", "on", "off"] = option("auto", "auto stops early with more than 10,000 labels")
 
-    def predict(self, lesson: Lesson) -> Floats:
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-        stops: Any = {"auto": "auto", "on": True, "off": False}[self.early_stopping]
-        # With few labels, twenty rows in a leaf would leave a tree one leaf.
-        leaf = self.min_samples_leaf or smallest(USUAL_LEAF, len(lesson.labels))
-        options = vars(self) | {"early_stopping": stops, "min_samples_leaf": leaf}
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
         n_categories = np.array(lesson.stack.table.n_categories)
-        # The library refuses a column of categories with more of them than bins.
-        is_category = (n_categories > 0) & (n_categories <= self.max_bins)
-        booster = lesson.target.choose(
-            classifier=HistGradientBoostingClassifier, regressor=HistGradientBoostingRegressor
-        )
-        model = booster(**options, categorical_features=is_category, random_state=lesson.seed)
-        data = lesson.stack.data
-        train, predicted = (
-            lesson.stack.raw(rows)[0].double().cpu().numpy() for rows in (data.labelled, data.predicted)
-        )
-        return lesson.predicted_by(model, train, predicted)
+        return vars(self) | {
+            "early_stopping": {"auto": "auto", "on": True, "off": False}[self.early_stopping],
+            # With few labels, twenty rows in a leaf would leave a tree one leaf.
+            "min_samples_leaf": self.min_samples_leaf or smallest(USUAL_LEAF, len(lesson.labels)),
+            # The library refuses a column of categories with more of them than bins.
+            "categorical_features": (n_categories > 0) & (n_categories <= self.max_bins),
+        }
+
+    def features(self, stack: "Stack", rows: Ints) -> Floats:
+        features: Floats = stack.raw(rows)[0].double().cpu().numpy()
+        return features
 
 
 @dataclass
@@ -98,6 +93,7 @@ class LightGBM(Rival):
     """
 
     name: ClassVar[str] = "lightgbm"
+    models = ("lightgbm.LGBMClassifier", "lightgbm.LGBMRegressor")
     typical_seconds: ClassVar[tuple[float, float]] = (0.1, 0.3)
     package: ClassVar[str] = "lightgbm"
     label: ClassVar[str] = "LightGBM"
@@ -118,26 +114,17 @@ class LightGBM(Rival):
     reg_lambda: float = option(0.0, "L2 penalty of leaf values", "[0, inf)")
     colsample_bytree: float = option(1.0, "share of the columns that a tree sees", "(0, 1]")
 
-    def predict(self, lesson: Lesson) -> Floats:
-        from lightgbm import LGBMClassifier, LGBMRegressor
-
-        n_labels = len(lesson.labels)
-        leaf = self.min_child_samples
-        # 0 is a choice of the user's, too.
-        if leaf is None:
-            leaf = smallest(USUAL_LEAF, n_labels)
-        booster = lesson.target.choose(classifier=LGBMClassifier, regressor=LGBMRegressor)
-        model = booster(
-            **(vars(self) | {"min_child_samples": leaf}),
-            min_data_per_group=smallest(USUAL_GROUP, n_labels),
-            random_state=lesson.seed,
-            # One thread: cells are trained side by side, a core each.
-            n_jobs=1,
-            deterministic=True,
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
+        n_labels, leaf = len(lesson.labels), self.min_child_samples
+        return vars(self) | {
+            # 0 is a choice of the user's, too.
+            "min_child_samples": smallest(USUAL_LEAF, n_labels) if leaf is None else leaf,
+            "min_data_per_group": smallest(USUAL_GROUP, n_labels),
+            "deterministic": True,
             # Else the library times both ways, and the faster one rounds differently.
-            force_col_wise=True,
-            verbosity=-1,
-        )
-        data = lesson.stack.data
-        train, predicted = (typed(lesson.stack, rows) for rows in (data.labelled, data.predicted))
-        return lesson.predicted_by(model, train, predicted)
+            "force_col_wise": True,
+            "verbosity": -1,
+        }
+
+    def features(self, stack: "Stack", rows: Ints) -> "pd.DataFrame":
+        return typed(stack, rows)

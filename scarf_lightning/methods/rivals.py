@@ -4,11 +4,13 @@ A class without a labelled row gets no probability. If there is only one class, 
 their own unit; if all are equal, that number is predicted.
 """
 
+import importlib
+import sys
 import time
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import packages_distributions
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -24,11 +26,12 @@ from .method import Method, MethodResult, SupervisedPhase
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..data.columns import Column
     from ..engine.stack import Stack
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+INTERFACE = ("fit", "predict", "get_params")
+"""Methods that every estimator of scikit-learn has."""
 MAX_FEATURES: dict[str, Any] = {"sqrt": "sqrt", "log2": "log2", "half": 0.5, "all": 1.0}
 """Numbers of columns that a split of a random forest considers, as scikit-learn takes them."""
 
@@ -56,26 +59,26 @@ class Lesson:
         fitted = model.fit(train, self.labels, sample_weight=self.weights)
         return self.target.predicted_by(fitted, predicted)
 
-    def on_encoded(self, model: Any) -> Floats:
-        """The same on encoded rows."""
-        data = self.stack.data
-        train, predicted = (self.stack.encoded(rows).squeeze(0) for rows in (data.labelled, data.predicted))
-        return self.predicted_by(model, train, predicted)
-
 
 @dataclass
 class Rival(Method):
-    """A model on the labelled training rows."""
+    """A model of another library on the labelled training rows. A class names it, and its options are the model's.
+
+    Class variables:
+
+    - ``models``: the classifier and the regressor, by their packages;
+    - ``package``: an optional package that they need; the extra of the same name installs it;
+    - ``stream``: of the trial's seed.
+    """
 
     pretrainable: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
     needs_device: ClassVar[bool] = False
     has_encoder: ClassVar[bool] = False
     trains_each_alone: ClassVar[bool] = True
-    stream: ClassVar[str] = "another library's classifier"
-    """Its seed comes from this stream."""
+    models: ClassVar[tuple[str, str]] = ("", "")
     package: ClassVar[str | None] = None
-    """An optional package that it needs; the extra of the same name installs it."""
+    stream: ClassVar[str] = "another library's classifier"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,9 +97,32 @@ class Rival(Method):
 
         return trial_by_trial(stack, learn)
 
-    @abstractmethod
     def predict(self, lesson: Lesson) -> Floats:
         """Fit, and return numbers for the predicted rows, ``(n,)``, or probabilities of the classes that occur."""
+        data, (classifier, regressor) = lesson.stack.data, self.models
+        cls = found_class(lesson.target.choose(classifier=classifier, regressor=regressor))
+        model = seeded(cls, self.arguments(lesson), lesson.seed)
+        train, predicted = (self.features(lesson.stack, rows) for rows in (data.labelled, data.predicted))
+        return lesson.predicted_by(model, train, predicted)
+
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
+        """The arguments of the model."""
+        return dict(vars(self))
+
+    def features(self, stack: "Stack", rows: Ints) -> Any:
+        """``rows`` ``(1, n)`` of a stack of one, as the model takes them; by default encoded."""
+        return stack.encoded(rows)[0]
+
+
+def seeded(cls: type[Any], arguments: dict[str, Any], seed: int) -> Any:
+    """A model with the seed of a trial, and with one thread, if it has such arguments and is not given them."""
+    model = cls(**arguments)
+    known = model.get_params()
+    # One thread: cells are trained side by side, a core each.
+    for name, value in (("random_state", seed), ("n_jobs", 1)):
+        if name in known and name not in arguments:
+            model.set_params(**{name: value})
+    return model
 
 
 def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> MethodResult:
@@ -183,6 +209,7 @@ class Logistic(Rival):
     """Scikit-learn's multinomial LogisticRegression with an l2 penalty of strength 1 / ``C``, on encoded rows."""
 
     name: ClassVar[str] = "logistic"
+    models = ("sklearn.linear_model.LogisticRegression", "")
     typical_seconds: ClassVar[tuple[float, float]] = (0.03, 0.04)
     label: ClassVar[str] = "logistic regression"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
@@ -192,10 +219,9 @@ class Logistic(Rival):
     C: float = option(1.0, "inverse strength of the penalty", "(0, inf)")
     max_iter: int = option(10_000, "largest number of solver steps", "[1, inf)")
 
-    def predict(self, lesson: Lesson) -> Floats:
-        from sklearn.linear_model import LogisticRegression
-
-        return lesson.on_encoded(LogisticRegression(C=self.C, max_iter=self.max_iter))
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
+        # The library warns of any other number.
+        return vars(self) | {"n_jobs": None}
 
 
 @dataclass
@@ -203,6 +229,7 @@ class Ridge(Rival):
     """Scikit-learn's Ridge: linear regression with an l2 penalty of strength ``alpha``, on encoded rows."""
 
     name: ClassVar[str] = "ridge"
+    models = ("", "sklearn.linear_model.Ridge")
     typical_seconds: ClassVar[tuple[float, float]] = (0.01, 0.01)
     label: ClassVar[str] = "ridge regression"
     paper: ClassVar[str] = "Hoerl and Kennard, 1970 (Technometrics)"
@@ -210,11 +237,6 @@ class Ridge(Rival):
     why_not: ClassVar[str] = "it fits numbers; logistic is its counterpart"
     search_space: ClassVar[dict[str, Any]] = {"alpha": ("log", 1e-4, 1e4)}
     alpha: float = option(1.0, "strength of the penalty", "[0, inf)")
-
-    def predict(self, lesson: Lesson) -> Floats:
-        from sklearn.linear_model import Ridge
-
-        return lesson.on_encoded(Ridge(alpha=self.alpha))
 
 
 @dataclass
@@ -225,14 +247,10 @@ class Constant(Rival):
     """
 
     name: ClassVar[str] = "constant"
+    models = ("sklearn.dummy.DummyClassifier", "sklearn.dummy.DummyRegressor")
     typical_seconds: ClassVar[tuple[float, float]] = (0.005, 0.0)
     label: ClassVar[str] = "always the commonest answer"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
-
-    def predict(self, lesson: Lesson) -> Floats:
-        from sklearn.dummy import DummyClassifier, DummyRegressor
-
-        return lesson.on_encoded(lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)())
 
 
 @dataclass
@@ -240,6 +258,7 @@ class RandomForest(Rival):
     """Scikit-learn's RandomForestClassifier or RandomForestRegressor on encoded rows."""
 
     name: ClassVar[str] = "random_forest"
+    models = ("sklearn.ensemble.RandomForestClassifier", "sklearn.ensemble.RandomForestRegressor")
     typical_seconds: ClassVar[tuple[float, float]] = (0.45, 0.3)
     label: ClassVar[str] = "random forest"
     paper: ClassVar[str] = "Breiman, 2001 (Machine Learning)"
@@ -253,14 +272,8 @@ class RandomForest(Rival):
     min_samples_leaf: int = option(1, "smallest number of rows in a leaf", "[1, inf)")
     max_depth: int | None = option(None, "depth of a tree; null grows pure leaves", "[1, 1000]")
 
-    def predict(self, lesson: Lesson) -> Floats:
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-        options = vars(self) | {"max_features": MAX_FEATURES[self.max_features]}
-        forest = lesson.target.choose(classifier=RandomForestClassifier, regressor=RandomForestRegressor)
-        # One thread: cells are trained side by side, a core each.
-        model = forest(**options, n_jobs=1, random_state=lesson.seed)
-        return lesson.on_encoded(model)
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
+        return vars(self) | {"max_features": MAX_FEATURES[self.max_features]}
 
 
 @dataclass
@@ -274,6 +287,7 @@ class XGBoost(Rival):
     """
 
     name: ClassVar[str] = "xgboost"
+    models = ("xgboost.XGBClassifier", "xgboost.XGBRegressor")
     typical_seconds: ClassVar[tuple[float, float]] = (0.05, 0.2)
     package: ClassVar[str] = "xgboost"
     label: ClassVar[str] = "XGBoost"
@@ -294,40 +308,53 @@ class XGBoost(Rival):
         "declared", "order of ordinal codes; declared as in the header of an ARFF file"
     )
 
-    def predict(self, lesson: Lesson) -> Floats:
-        from xgboost import XGBClassifier, XGBRegressor
-
-        data = lesson.stack.data
-        options = dict(vars(self))
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
         # These two are ours; all others are the library's.
-        del options["encoding"], options["order"]
+        options = {name: value for name, value in vars(self).items() if name not in ("encoding", "order")}
         # 0.5 is a start for probabilities. Numbers start at their mean, which the library takes if none is given.
-        options = lesson.target.choose(classifier=options, regressor=options | {"base_score": None})
-        booster = lesson.target.choose(classifier=XGBClassifier, regressor=XGBRegressor)
-        features = (self._features(lesson.stack, rows) for rows in (data.labelled, data.predicted))
-        predictions = lesson.predicted_by(booster(**options, n_jobs=1, random_state=lesson.seed), *features)
-        predictions = predictions.astype(np.float64)
+        chosen: dict[str, Any] = lesson.target.choose(classifier=options, regressor=options | {"base_score": None})
+        return chosen
+
+    def features(self, stack: "Stack", rows: Ints) -> Any:
+        return (
+            super().features(stack, rows) if self.encoding == "onehot" else numbered(stack, rows, Ordinal(self.order))
+        )
+
+    def predict(self, lesson: Lesson) -> Floats:
+        predictions = super().predict(lesson).astype(np.float64)
         if predictions.ndim == 1:
             return predictions
         # In float32 the probabilities of a row add up to 1 within a millionth, and metrics compare in float64.
         return np.asarray(predictions / predictions.sum(axis=1, keepdims=True))
 
-    def _features(self, stack: "Stack", rows: Ints) -> Floats:
-        """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
-        if self.encoding == "onehot":
-            return np.asarray(stack.encoded(rows)[0])
-        return numbered(stack, rows, Ordinal(self.order))
+
+@cache
+def found_class(name: str) -> type[Any]:
+    """The class of this dotted name.
+
+    Raises:
+        UsageError: its package is not installed, or it is no estimator.
+    """
+    place, _, last = name.rpartition(".")
+    package = place.partition(".")[0]
+    try:
+        # A file beside the table is no installed package.
+        if not place or not (package in sys.modules or package in packages_distributions()):
+            raise ImportError(f"{package or name} is not installed")
+        cls: type[Any] = getattr(importlib.import_module(place), last)
+    except Exception as error:
+        raise UsageError(
+            f"method.estimator={name}: {error}; name a class of an installed package, as in sklearn.svm.SVC."
+        ) from error
+    if not all(hasattr(cls, each) for each in INTERFACE):
+        raise UsageError(f"method.estimator={name} is no estimator: it needs {', '.join(INTERFACE)}.")
+    return cls
 
 
 def numbered(stack: "Stack", rows: Ints, encoding: Ordinal) -> Floats:
     """``rows`` ``(1, n)`` of a stack of one, imputed and scaled, with a number for each category."""
     features: Floats = stack.raw(rows)[0].double().cpu().numpy()
-    return with_codes(features, stack.table.columns, encoding)
-
-
-def with_codes(features: Floats, columns: "Sequence[Column]", encoding: Ordinal) -> Floats:
-    """Features ``(n, M)`` of these columns, in which an encoding's numbers take the place of categories."""
-    for m, column in enumerate(columns):
+    for m, column in enumerate(stack.table.columns):
         if column.is_categorical:
             # An encoding may number the categories in another order than the table does.
             codes = codes_in(column, encoding.column(column).categories or ())
@@ -344,6 +371,7 @@ class CatBoost(Rival):
     """
 
     name: ClassVar[str] = "catboost"
+    models = ("catboost.CatBoostClassifier", "catboost.CatBoostRegressor")
     typical_seconds: ClassVar[tuple[float, float]] = (2.0, 2.0)
     package: ClassVar[str] = "catboost"
     label: ClassVar[str] = "CatBoost"
@@ -362,34 +390,23 @@ class CatBoost(Rival):
     l2_leaf_reg: float | None = option(None, "L2 penalty of leaf values; null is 3", "[0, inf)")
 
     def predict(self, lesson: Lesson) -> Floats:
-        from catboost import CatBoostClassifier, CatBoostRegressor
+        train = self.features(lesson.stack, lesson.stack.data.labelled)
+        # CatBoost refuses to learn from constants, so a mean is predicted.
+        return Constant().predict(lesson) if (train.nunique() < 2).all() else super().predict(lesson)
 
-        stack = lesson.stack
-        train, predicted = (self._features(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
-        if (train.nunique() < 2).all():
-            # CatBoost refuses to learn from constants, so a mean is predicted.
-            from sklearn.dummy import DummyClassifier, DummyRegressor
-
-            mean = lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)()
-            return lesson.predicted_by(mean, train, predicted)
-        options = {}
-        for name, value in vars(self).items():
-            # CatBoost chooses what it is not given.
-            if value is not None:
-                options[name] = value
-        booster = lesson.target.choose(classifier=CatBoostClassifier, regressor=CatBoostRegressor)
-        model = booster(
-            **options,
-            cat_features=np.flatnonzero(stack.table.is_categorical).tolist(),
-            random_seed=lesson.seed,
-            thread_count=1,
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
+        # CatBoost chooses what it is not given.
+        options = {name: value for name, value in vars(self).items() if value is not None}
+        return options | {
+            "cat_features": np.flatnonzero(lesson.stack.table.is_categorical).tolist(),
+            "random_seed": lesson.seed,
+            "thread_count": 1,
             # Else it leaves a folder of its own in the working folder.
-            allow_writing_files=False,
-            logging_level="Silent",
-        )
-        return lesson.predicted_by(model, train, predicted)
+            "allow_writing_files": False,
+            "logging_level": "Silent",
+        }
 
-    def _features(self, stack: "Stack", rows: Ints) -> "pd.DataFrame":
+    def features(self, stack: "Stack", rows: Ints) -> "pd.DataFrame":
         """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; codes of categories are integers."""
         import pandas as pd
 
