@@ -1,6 +1,7 @@
 """`load_model` opens a model: a saved folder, or a cell in the store in one of its phases."""
 
 from collections.abc import Collection
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, get_args
@@ -71,10 +72,8 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
             if needed not in contents["files"]:
                 raise DamagedRecordError(f"it has no {needed}")
 
-        def preprocessing(content: bytes) -> Preprocessing:
-            return Preprocessing.from_arrays(load(content), is_shared=description.is_shared)
-
-        vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
+        to_vectors = partial(Preprocessing.from_arrays, is_shared=description.is_shared)
+        vectors = read_file(folder, contents, PREPROCESSING, lambda content: to_vectors(load(content)))
         model = Model(description, vectors, read_file(folder, contents, WEIGHTS, load))
         check_arrays(model)
     except OtherVersionError as error:

@@ -8,8 +8,7 @@ Nothing in the folder is code, and `opening.read_model` trusts nothing that it s
 shapes are checked before anything is built.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -22,7 +21,7 @@ from safetensors.numpy import save as as_safetensors
 
 from ..data.reading.frames import is_half_a_character
 from ..errors import UsageError
-from ..results.files import UNFINISHED, DamagedRecordError, surely, temporary
+from ..results.files import UNFINISHED, DamagedRecordError, temporary
 from ..results.records import WEIGHTS, new_record, read_record
 
 if TYPE_CHECKING:
@@ -69,8 +68,10 @@ def save(
                 for file, arrays in ((WEIGHTS, weights), (PREPROCESSING, preprocessing)):
                     content = as_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
                     (place / file).write_bytes(content)
-            with _out_of_the_way(folder, ours):
+            if ours is None:
                 made.rename(folder)
+            else:
+                _replace(folder, made, ours)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror or error}.") from error
 
@@ -95,27 +96,19 @@ def _files_to_replace(folder: Path) -> list[str] | None:
     return there
 
 
-@contextmanager
-def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
-    """Move a folder aside for the block. If a new one has taken its name, our files in the old one are removed."""
-    if ours is None:
-        yield
-        return
+def _replace(folder: Path, made: Path, ours: list[str]) -> None:
+    """Put a new folder in the place of a model's with these files. The old one comes back if that fails."""
     old = folder.parent / f"{UNFINISHED}{uuid4().hex}"
-
-    def tidy() -> None:
-        if old.exists() and not folder.exists():
-            old.rename(folder)
-        elif old.exists():
-            for name in ours:
-                (old / name).unlink(missing_ok=True)
-            for path in old.iterdir():
-                # A file that appeared meanwhile is somebody else's.
-                path.rename(folder / path.name)
-            old.rmdir()
-
     try:
         folder.rename(old)
-        yield
-    finally:
-        surely(tidy)
+        made.rename(folder)
+    except BaseException:
+        if old.exists():
+            old.rename(folder)
+        raise
+    for name in ours:
+        (old / name).unlink(missing_ok=True)
+    for path in old.iterdir():
+        # A file that appeared meanwhile is somebody else's.
+        path.rename(folder / path.name)
+    old.rmdir()
