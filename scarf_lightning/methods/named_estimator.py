@@ -28,6 +28,7 @@ class NamedEstimator(Rival):
     """
 
     name: ClassVar[str] = "sklearn"
+    models = ("sklearn.ensemble.ExtraTreesClassifier", "sklearn.ensemble.ExtraTreesRegressor")
     label: ClassVar[str] = "estimator"
     # A class of the user's may take the GPU by itself.
     needs_device: ClassVar[bool] = True
@@ -77,12 +78,10 @@ class NamedEstimator(Rival):
             UsageError: it does not serve the target, or refuses its options.
         """
         from sklearn.base import is_classifier
-        from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-        cls: Any = lesson.target.choose(classifier=ExtraTreesClassifier, regressor=ExtraTreesRegressor)
-        if self.estimator is not None:
-            cls = found_class(self.estimator)
-        model = seeded(cls, self.options or {}, lesson.seed)
+        classifier, regressor = self.models
+        usual = lesson.target.choose(classifier=classifier, regressor=regressor)
+        model = seeded(found_class(self.estimator or usual), self.options or {}, lesson.seed)
         if lesson.target.can_balance and not hasattr(model, "predict_proba"):
             raise UsageError(
                 f"{self.estimator} has no predict_proba with these options, and classes need probabilities; take "

@@ -54,11 +54,6 @@ class Lesson:
         """The target of the table."""
         return self.stack.table.target
 
-    def predicted_by(self, model: Any, train: Any, predicted: Any) -> Floats:
-        """Fit a model with the interface of scikit-learn, and predict; rows are given as the model takes them."""
-        fitted = model.fit(train, self.labels, sample_weight=self.weights)
-        return self.target.predicted_by(fitted, predicted)
-
 
 @dataclass
 class Rival(Method):
@@ -103,7 +98,8 @@ class Rival(Method):
         cls = found_class(lesson.target.choose(classifier=classifier, regressor=regressor))
         model = seeded(cls, self.arguments(lesson), lesson.seed)
         train, predicted = (self.features(lesson.stack, rows) for rows in (data.labelled, data.predicted))
-        return lesson.predicted_by(model, train, predicted)
+        fitted = model.fit(train, lesson.labels, sample_weight=lesson.weights)
+        return lesson.target.predicted_by(fitted, predicted)
 
     def arguments(self, lesson: Lesson) -> dict[str, Any]:
         """The arguments of the model."""

@@ -22,7 +22,7 @@ from scarf_lightning.data.trials import Few, Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
-from scarf_lightning.methods.rivals import CatBoost, Lesson, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
+from scarf_lightning.methods.rivals import CatBoost, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost, seeded
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys, seed_of, weights_of
 from tests.stacks import MakeStack, task, unbalanced
@@ -233,12 +233,13 @@ def test_more_neighbours_than_rows_are_all_of_them(stack: Stack) -> None:
 )
 def test_a_rival_takes_one_thread(stack: Stack, monkeypatch: pytest.MonkeyPatch, method: Rival, option: str) -> None:
     """Many processes share the machine."""
-    threads, predicted_by = [], Lesson.predicted_by
+    threads = []
 
-    def spied(lesson: Lesson, model: Any, *rows: Any) -> Any:
+    def spied(*asked: Any) -> Any:
+        model = seeded(*asked)
         threads.append(model.get_params()[option])
-        return predicted_by(lesson, model, *rows)
+        return model
 
-    monkeypatch.setattr(Lesson, "predicted_by", spied)
+    monkeypatch.setattr("scarf_lightning.methods.rivals.seeded", spied)
     method.run(stack, PLAIN)
     assert threads == [1]
