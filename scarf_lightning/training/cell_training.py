@@ -333,15 +333,14 @@ class CellTraining:
         # Weights of other shapes, such as those of a plugin that has changed, count as missing.
         store = self.pretrained.expecting(partial(stack.pretrained_shapes, pretext))
         together = list(stack.trials)
+
+        def train(trials: list[int]) -> Fit:
+            missing = stack if trials == together else self.stack(trials)
+            return missing.pretrain(settings, pretext)
+
         is_block = self.hardware.promise is Promise.FIXED
-        with cached(together, store, is_block=is_block, claim=self.pretraining_claim) as pretrainings:
-            to_train = pretrainings.to_train
-            if to_train:
-                missing = stack
-                if to_train != together:
-                    missing = self.stack(to_train)
-                pretrainings.add(missing.pretrain(settings, pretext))
-        return pretrainings.fit(stack.steps_per_epoch(settings))
+        steps, claim = stack.steps_per_epoch(settings), self.pretraining_claim
+        return cached(together, store, train, steps, is_block=is_block, claim=claim)
 
     def best_tries(self, trials: Sequence[int]) -> StackRecord:
         """The record of the best try of each trial, with the effort of all tries."""

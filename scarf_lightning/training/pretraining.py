@@ -1,7 +1,7 @@
 """Initial weights of the networks of a stack: a pre-training, loaded or trained, or encoders of another training."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,79 +15,43 @@ from ..engine.fit import Fit
 from ..results import Claim, PretrainedTrial, PretrainingStore
 
 
-class Pretrainings:
-    """The pre-trainings of a stack's trials: those of the cache, and those that are trained because it lacks them.
-
-    Attributes:
-        to_train: the trials to train at once; none if the cache has all.
-    """
-
-    def __init__(self, trials: Sequence[int], kept: dict[int, PretrainedTrial]) -> None:
-        self.to_train: list[int] = []
-        self._trials = trials
-        self._kept = kept
-        self._added: dict[int, PretrainedTrial] = {}
-        self._diverged = set[int]()
-
-    @property
-    def missing(self) -> list[int]:
-        """The trials that are neither in the cache nor trained yet."""
-        return [trial for trial in self._trials if trial not in self._kept]
-
-    def add(self, fit: Fit) -> None:
-        """Take what was trained. Of a block this is the missing trials alone: the others are in the cache already."""
-        # Taken first: what is added is not missing.
-        missing = self.missing
-        for each, has_diverged in zip(_pretrained_trials(fit, self.to_train), fit.diverged, strict=True):
-            if each.trial not in missing:
-                continue
-            self._kept[each.trial] = each
-            if has_diverged:
-                self._diverged.add(each.trial)
-            else:
-                self._added[each.trial] = each
-
-    @property
-    def to_keep(self) -> list[PretrainedTrial]:
-        """The pre-trainings for the cache; a diverged trial has no weights that another cell could start from."""
-        return list(self._added.values())
-
-    def fit(self, steps_per_epoch: int) -> Fit:
-        """All trials as one fit, in the stack's order."""
-        fits = []
-        for trial in self._trials:
-            has_diverged = trial in self._diverged
-            fits.append(_as_fit(self._kept[trial], steps_per_epoch, has_diverged))
-        return Fit.join(fits)
-
-
-@contextmanager
 def cached(
-    trials: Sequence[int], store: PretrainingStore, *, is_block: bool = False, claim: Claim | None = None
-) -> Iterator[Pretrainings]:
-    """A context to pre-train trials in, each once for all cells that start from it.
+    trials: Sequence[int],
+    store: PretrainingStore,
+    train: Callable[[list[int]], Fit],
+    steps_per_epoch: int,
+    *,
+    is_block: bool = False,
+    claim: Claim | None = None,
+) -> Fit:
+    """Pre-train trials, each once for all cells that start from it. The fit holds them in this order.
 
-    Within the context the cache is claimed if trials are to be trained, and another process that wants the same ones
-    waits. The cache takes at the end what was added.
+    The cache is claimed if trials are to be trained, and another process that wants the same ones waits.
 
     Args:
-        trials: numbers of trials; the fit holds them in this order.
         store: the cache.
+        train: pre-trains those that the cache lacks.
         is_block: train all trials if one is missing, because numbers depend on the stack.
         claim: to the cache, which this process works under already; None to claim it here.
     """
-    pretrainings = Pretrainings(trials, store.load(trials))
-    if not pretrainings.missing:
-        yield pretrainings
-        return
-    with store.claim() if claim is None else nullcontext(claim) as claim:
-        # Another process may have trained them while this one waited for the claim.
-        pretrainings = Pretrainings(trials, store.load(trials))
-        if pretrainings.missing:
-            pretrainings.to_train = list(trials) if is_block else pretrainings.missing
-        yield pretrainings
-        if pretrainings.to_train:
-            store.add(pretrainings.to_keep, claim)
+    kept, diverged = store.load(trials), set[int]()
+    if len(kept) < len(trials):
+        with store.claim() if claim is None else nullcontext(claim) as claim:
+            # Another process may have trained them while this one waited for the claim.
+            kept = store.load(trials)
+            missing = [trial for trial in trials if trial not in kept]
+            if missing:
+                to_train = list(trials) if is_block else missing
+                fit = train(to_train)
+                # Of a block the others are in the cache already.
+                added = [each for each in _pretrained_trials(fit, to_train) if each.trial in missing]
+                kept |= {each.trial: each for each in added}
+                diverged = {trial for trial, is_lost in zip(to_train, fit.diverged, strict=True) if is_lost} & {
+                    *missing
+                }
+                # A diverged trial has no weights that another cell could start from.
+                store.add([each for each in added if each.trial not in diverged], claim)
+    return Fit.join([_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials])
 
 
 def _pretrained_trials(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:

@@ -213,10 +213,7 @@ def some_fit(trials: Sequence[int], diverged: Sequence[int] = ()) -> Fit:
 
 def pretrain(trials: Sequence[int], store: PretrainingStore, train: Callable[[list[int]], Fit], **how: bool) -> Fit:
     """The pre-trainings of trials, of which those that the cache lacks are trained, in epochs of three steps."""
-    with cached(trials, store, **how) as pretrainings:
-        if pretrainings.to_train:
-            pretrainings.add(train(pretrainings.to_train))
-    return pretrainings.fit(steps_per_epoch=3)
+    return cached(trials, store, train, 3, **how)
 
 
 class TestCached:
