@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 import scarf_lightning
 from scarf_lightning.cli.commands import report, train
@@ -23,31 +22,11 @@ from scarf_lightning.metrics import metric
 def error_rate(probabilities, labels):
     return float((probabilities.argmax(axis=1) != labels).mean())
 """
-FIGURE = """
-from dataclasses import dataclass
-
-from scarf_lightning.reporting.blocks import Picture
-from scarf_lightning.reporting.drawings import Drawing
-from scarf_lightning.reporting.style import new_figure
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dots(Drawing):
-    name = "dots"
-    colour: str = "black"
-
-    def blocks(self, results, options, name):
-        figure, (axes,) = new_figure(3, 2)
-        axes.plot(results.trials[options.measure.name].to_numpy(), "o", color=self.colour)
-        return [Picture(name, figure, alt="dots", caption="Dots of one colour.")]
-"""
 SWEEP = """
 title: My sweep
 trials: 2
 cells:
   - {pretrain: [none, scarf]}
-report:
-  - {draw: dots, title: My dots, colour: red}
 """
 ADDED = {
     "my_parts": ("corruption", "median", ""),
@@ -65,10 +44,10 @@ def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: p
     page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     for name, source in re.findall(r"```python\n# (my_\w+)\.py\n(.*?)```", page, flags=re.DOTALL):
         (tmp_path / f"{name}.py").write_text(source)
-    files = {"my_metric.py": METRIC, "my_figure.py": FIGURE, "mine.yaml": SWEEP}
+    files = {"my_metric.py": METRIC, "mine.yaml": SWEEP}
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    modules = [*ADDED, "my_metric", "my_figure"]
+    modules = [*ADDED, "my_metric"]
     plugins = f"plugins=[{','.join(modules)}]"
 
     finished = scarf_lightning.run("sweeps=mine.yaml", *TINY)
@@ -96,14 +75,7 @@ def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: p
 
     reported = here(report, plugins, "results=results", "metric=error_rate", "out=page", cwd=tmp_path)
     assert reported.returncode == 0, reported.stderr
-    drawn = here(report, plugins, "sweeps=mine.yaml", *TINY, "out=sweep", cwd=tmp_path)
-    assert drawn.returncode == 0, drawn.stderr
     means = again.groupby("fingerprint")["error_rate"].mean()
     views = [cell_view(cell, tmp_path / "results", group="g") for cell in means.index]
     assert [view.summary["error_rate"] for view in views] == pytest.approx(means.tolist())
-    (dots,) = (tmp_path / "sweep" / "figures").glob("*dots.png")
-    assert any(red > 200 > green for red, green, *_ in Image.open(dots).convert("RGB").get_flattened_data())
-    text = (tmp_path / "sweep" / "index.html").read_text(encoding="utf-8")
-    assert "My dots" in text
-    assert "Not drawn" not in text
     assert "ranking" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8"), "the label of a part"
