@@ -56,7 +56,7 @@ from ..options.combinations import (
 from ..randomness import Purpose, Streams
 from ..results import CellStore, Claim, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
-from .pretraining import Start, cached
+from .pretraining import Start, add, cached, joined
 from .temperature import with_temperature
 from .trained_stack import TrainedStack, package_versions
 from .tuning import tune, tuning_metric
@@ -333,14 +333,16 @@ class CellTraining:
         # Weights of other shapes, such as those of a plugin that has changed, count as missing.
         store = self.pretrained.expecting(partial(stack.pretrained_shapes, pretext))
         together = list(stack.trials)
-
-        def train(trials: list[int]) -> Fit:
-            missing = stack if trials == together else self.stack(trials)
-            return missing.pretrain(settings, pretext)
-
-        is_block = self.hardware.promise is Promise.FIXED
-        steps, claim = stack.steps_per_epoch(settings), self.pretraining_claim
-        return cached(together, store, train, steps, is_block=is_block, claim=claim)
+        diverged = set[int]()
+        with cached(together, store, self.pretraining_claim) as (kept, claim):
+            to_train = [trial for trial in together if trial not in kept]
+            if to_train:
+                # Numbers that depend on the stack are those of a whole block.
+                if self.hardware.promise is Promise.FIXED:
+                    to_train = together
+                missing = stack if to_train == together else self.stack(to_train)
+                diverged = add(kept, missing.pretrain(settings, pretext), to_train, store, claim)
+        return joined(together, kept, diverged, stack.steps_per_epoch(settings))
 
     def best_tries(self, trials: Sequence[int]) -> StackRecord:
         """The record of the best try of each trial, with the effort of all tries."""

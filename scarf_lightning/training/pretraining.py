@@ -1,7 +1,7 @@
 """Initial weights of the networks of a stack: a pre-training, loaded or trained, or encoders of another training."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,42 +15,41 @@ from ..engine.fit import Fit
 from ..results import Claim, PretrainedTrial, PretrainingStore
 
 
+@contextmanager
 def cached(
-    trials: Sequence[int],
-    store: PretrainingStore,
-    train: Callable[[list[int]], Fit],
-    steps_per_epoch: int,
-    *,
-    is_block: bool = False,
-    claim: Claim | None = None,
-) -> Fit:
-    """Pre-train trials, each once for all cells that start from it. The fit holds them in this order.
-
-    The cache is claimed if trials are to be trained, and another process that wants the same ones waits.
+    trials: Sequence[int], store: PretrainingStore, claim: Claim | None = None
+) -> Iterator[tuple[dict[int, PretrainedTrial], Claim | None]]:
+    """The pre-trainings that a cache has of trials. Within the context it is claimed if it lacks some, and another
+    process that wants the same ones waits.
 
     Args:
-        store: the cache.
-        train: pre-trains those that the cache lacks.
-        is_block: train all trials if one is missing, because numbers depend on the stack.
         claim: to the cache, which this process works under already; None to claim it here.
     """
-    kept, diverged = store.load(trials), set[int]()
-    if len(kept) < len(trials):
-        with store.claim() if claim is None else nullcontext(claim) as claim:
-            # Another process may have trained them while this one waited for the claim.
-            kept = store.load(trials)
-            missing = [trial for trial in trials if trial not in kept]
-            if missing:
-                to_train = list(trials) if is_block else missing
-                fit = train(to_train)
-                # Of a block the others are in the cache already.
-                added = [each for each in _pretrained_trials(fit, to_train) if each.trial in missing]
-                kept |= {each.trial: each for each in added}
-                diverged = {trial for trial, is_lost in zip(to_train, fit.diverged, strict=True) if is_lost} & {
-                    *missing
-                }
-                # A diverged trial has no weights that another cell could start from.
-                store.add([each for each in added if each.trial not in diverged], claim)
+    kept = store.load(trials)
+    if len(kept) == len(trials):
+        yield kept, claim
+        return
+    with store.claim() if claim is None else nullcontext(claim) as claim:
+        # Another process may have trained them while this one waited for the claim.
+        yield store.load(trials), claim
+
+
+def add(
+    kept: dict[int, PretrainedTrial], fit: Fit, trials: Sequence[int], store: PretrainingStore, claim: Claim | None
+) -> set[int]:
+    """Take what was trained: of a block those trials that the cache lacks. Returns the trials that have diverged."""
+    added = [each for each in _pretrained_trials(fit, trials) if each.trial not in kept]
+    diverged = {trial for trial, is_lost in zip(trials, fit.diverged, strict=True) if is_lost and trial not in kept}
+    kept |= {each.trial: each for each in added}
+    # A diverged trial has no weights that another cell could start from.
+    store.add([each for each in added if each.trial not in diverged], claim)
+    return diverged
+
+
+def joined(
+    trials: Sequence[int], kept: Mapping[int, PretrainedTrial], diverged: Collection[int], steps_per_epoch: int
+) -> Fit:
+    """All trials as one fit, in this order."""
     return Fit.join([_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials])
 
 

@@ -19,7 +19,7 @@ from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.pretraining import Start, cached
+from scarf_lightning.training.pretraining import Start, add, cached, joined
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.results.sealing import replace_file
@@ -211,9 +211,17 @@ def some_fit(trials: Sequence[int], diverged: Sequence[int] = ()) -> Fit:
     )
 
 
-def pretrain(trials: Sequence[int], store: PretrainingStore, train: Callable[[list[int]], Fit], **how: bool) -> Fit:
+def pretrain(
+    trials: Sequence[int], store: PretrainingStore, train: Callable[[list[int]], Fit], is_block: bool = False
+) -> Fit:
     """The pre-trainings of trials, of which those that the cache lacks are trained, in epochs of three steps."""
-    return cached(trials, store, train, 3, **how)
+    diverged = set[int]()
+    with cached(trials, store) as (kept, claim):
+        missing = [trial for trial in trials if trial not in kept]
+        if missing:
+            to_train = list(trials) if is_block else missing
+            diverged = add(kept, train(to_train), to_train, store, claim)
+    return joined(trials, kept, diverged, steps_per_epoch=3)
 
 
 class TestCached:
