@@ -12,7 +12,7 @@ from ..data.preprocessing import Ordinal
 from ..errors import UsageError
 from ..options.option import option
 from .boosting import typed
-from .rivals import Floats, Ints, Lesson, Rival, found_class, numbered, seeded
+from .rivals import Floats, Ints, Lesson, Rival, found_class, numbered
 
 if TYPE_CHECKING:
     from ..engine.stack import Stack
@@ -50,38 +50,34 @@ class NamedEstimator(Rival):
                 raise UsageError(f"{self.estimator} refuses method.options: {error}") from error
 
     def predict(self, lesson: Lesson) -> Floats:
-        model = self._model(lesson)
-        # Looked at beforehand: an estimator may take any keyword, and ignore it.
-        weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
-        if weights and "sample_weight" not in inspect.signature(model.fit).parameters:
-            raise UsageError(f"{self.estimator} knows no weights of rows; leave out weights and class_weight.")
-        train = self.features(lesson.stack, lesson.stack.data.labelled)
-        rows = self.features(lesson.stack, lesson.stack.data.predicted)
         with warnings.catch_warnings():
             # Its own library would warn once for each trial.
             warnings.simplefilter("ignore")
             try:
-                model = model.fit(train, lesson.labels, **weights)
-                predictions = lesson.target.predicted_by(model, rows)
+                predictions = super().predict(lesson)
+            except UsageError:
+                raise
             except (TypeError, ValueError) as error:
                 raise UsageError(
                     f"{self.estimator or self.name} refuses these rows, or its options: {error}"
                 ) from error
-        if len(predictions) != len(rows):
-            raise UsageError(f"{self.estimator} predicts {len(predictions)} of {len(rows)} rows.")
+        n_rows = lesson.stack.data.predicted.shape[1]
+        if len(predictions) != n_rows:
+            raise UsageError(f"{self.estimator} predicts {len(predictions)} of {n_rows} rows.")
         return np.asarray(predictions, dtype=np.float64)
 
-    def _model(self, lesson: Lesson) -> Any:
+    def model(self, lesson: Lesson) -> Any:
         """The estimator before its fit.
 
         Raises:
-            UsageError: it does not serve the target, or refuses its options.
+            UsageError: it does not serve the target.
         """
         from sklearn.base import is_classifier
 
-        classifier, regressor = self.models
-        usual = lesson.target.choose(classifier=classifier, regressor=regressor)
-        model = seeded(found_class(self.estimator or usual), self.options or {}, lesson.seed)
+        model = super().model(lesson)
+        # Looked at beforehand: an estimator may take any keyword, and ignore it.
+        if lesson.weights is not None and "sample_weight" not in inspect.signature(model.fit).parameters:
+            raise UsageError(f"{self.estimator} knows no weights of rows; leave out weights and class_weight.")
         if lesson.target.can_balance and not hasattr(model, "predict_proba"):
             raise UsageError(
                 f"{self.estimator} has no predict_proba with these options, and classes need probabilities; take "
@@ -90,6 +86,12 @@ class NamedEstimator(Rival):
         if not lesson.target.can_balance and is_classifier(model):
             raise UsageError(f"{self.estimator} is a classifier, and the target is a number; take a regressor.")
         return model
+
+    def named(self, lesson: Lesson) -> str:
+        return self.estimator or super().named(lesson)
+
+    def arguments(self, lesson: Lesson) -> dict[str, Any]:
+        return self.options or {}
 
     def features(self, stack: "Stack", rows: Ints) -> Any:
         if self.encoding == "categories":

@@ -94,12 +94,20 @@ class Rival(Method):
 
     def predict(self, lesson: Lesson) -> Floats:
         """Fit, and return numbers for the predicted rows, ``(n,)``, or probabilities of the classes that occur."""
-        data, (classifier, regressor) = lesson.stack.data, self.models
-        cls = found_class(lesson.target.choose(classifier=classifier, regressor=regressor))
-        model = seeded(cls, self.arguments(lesson), lesson.seed)
+        data, model = lesson.stack.data, self.model(lesson)
         train, predicted = (self.features(lesson.stack, rows) for rows in (data.labelled, data.predicted))
-        fitted = model.fit(train, lesson.labels, sample_weight=lesson.weights)
-        return lesson.target.predicted_by(fitted, predicted)
+        weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
+        return lesson.target.predicted_by(model.fit(train, lesson.labels, **weights), predicted)
+
+    def model(self, lesson: Lesson) -> Any:
+        """The model before its fit."""
+        return seeded(found_class(self.named(lesson)), self.arguments(lesson), lesson.seed)
+
+    def named(self, lesson: Lesson) -> str:
+        """The name of the model that serves the target."""
+        classifier, regressor = self.models
+        name: str = lesson.target.choose(classifier=classifier, regressor=regressor)
+        return name
 
     def arguments(self, lesson: Lesson) -> dict[str, Any]:
         """The arguments of the model."""

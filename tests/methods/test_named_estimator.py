@@ -139,8 +139,9 @@ def test_what_does_not_serve_the_target_is_refused(
     patients: Table, make_stack: MakeStack, options: dict[str, Any], is_number: bool, said: str
 ) -> None:
     stack = make_stack(DiabetesSource().load() if is_number else patients, [0])
-    with pytest.raises(UsageError, match=re.escape(said)):
+    with pytest.raises(UsageError, match=re.escape(said)) as refused:
         NamedEstimator(**options).run(stack, PLAIN)
+    assert str(refused.value).count("refuses") == ("refuses" in said)
 
 
 def test_its_name_and_its_options_are_its_identity() -> None:
