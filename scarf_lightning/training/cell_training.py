@@ -42,7 +42,7 @@ from ..engine.loop import Watcher
 from ..engine.memory import Demand, free_memory, trials_that_fit
 from ..engine.stack import Stack
 from ..engine.stopping import TrialStopping
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
 from ..options.combinations import (
@@ -181,32 +181,36 @@ class CellTraining:
                 "suffices; their numbers are the same."
             )
             return replace(self, most_at_once=fitting, warning=warning)
+        n_trials, instead = 1, "a smaller batch_size, network or table"
         if fitting:
-            needs, needed = f"{wanted} trials at once need", demand.needed(wanted)
-            instead = f"trainer.trials_per_stack={fitting}"
-        else:
-            needs, needed = "one trial needs", demand.needed(1)
-            instead = "a smaller batch_size, network or table"
-        known = f"{free / 1e9:.1f} GB are left; use {instead}. trainer.memory_gb=... overrules what is left."
-        if limit is not None:
-            known = f"trainer.memory_gb={limit:g} allows less; set more, or use {instead}."
-        raise UsageError(f"Training {self.table.name}: {needs} about {needed / 1e9:.1f} GB, and {known}")
+            n_trials, instead = wanted, f"trainer.trials_per_stack={fitting}"
+        left = f"{free / 1e9:.1f} GB are left" if limit is None else f"trainer.memory_gb={limit:g} allows less"
+        raise UsageError(
+            f"Training {self.table.name} needs about {demand.needed(n_trials) / 1e9:.1f} GB for "
+            f"{counted(n_trials, 'trial')} at once, and {left}; use {instead}, or set a larger trainer.memory_gb."
+        )
 
     @property
     def _demand(self) -> Demand:
         """The memory of a stack."""
         config, parts = self.config, self.parts
-        rows, views = config.finetune.batch_size, 0
+        rows = config.finetune.batch_size
+        # Co-training computes the pretext on the supervised batches.
         if parts.method.auxiliary is not None:
-            # Co-training computes the pretext on the supervised batches.
             rows *= ROWS_OF_A_PRETEXT
-        if parts.pretext is not None:
-            passes = config.pretrain.validation_passes
-            rows, views = max(rows, (ROWS_OF_A_PRETEXT + passes) * config.pretrain.batch_size), VIEWS * passes
+        passes = 0 if parts.pretext is None else config.pretrain.validation_passes
+        if passes:
+            rows = max(rows, (ROWS_OF_A_PRETEXT + passes) * config.pretrain.batch_size)
         encoded = replace(self.table, columns=parts.encoding.columns(self.table.columns))
         network = parts.network if "network" in parts.method.uses else None
         return Demand.of(
-            encoded, network, config.network, self.hardware.dtype, rows=rows, views=views, embeds=parts.method.embeds
+            encoded,
+            network,
+            config.network,
+            self.hardware.dtype,
+            rows=rows,
+            views=VIEWS * passes,
+            embeds=parts.method.embeds,
         )
 
     @property

@@ -128,7 +128,9 @@ def test_trials_that_do_not_fit_into_the_memory_at_once_train_in_smaller_stacks(
 def test_a_trial_that_does_not_fit_into_the_memory_is_refused_before_it_trains(
     trees: list[str], tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=r"one trial needs about 0\.1 GB, and trainer\.memory_gb=0\.001 allows less"):
+    with pytest.raises(
+        UsageError, match=r"needs about 0\.1 GB for 1 trial at once, and trainer\.memory_gb=0\.001 allows less"
+    ):
         stored(tmp_path, "trials=1", "trainer.memory_gb=0.001", *METHODS["control"], *trees)
 
 
@@ -137,5 +139,5 @@ def test_where_numbers_depend_on_the_stack_a_smaller_one_is_named_and_not_taken(
 ) -> None:
     monkeypatch.setattr("scarf_lightning.engine.hardware.promise", lambda *_: Promise.FIXED)
     monkeypatch.setattr("scarf_lightning.training.cell_training.trials_that_fit", lambda *_: 3)
-    with pytest.raises(UsageError, match=r"20 trials at once need about .* use trainer\.trials_per_stack=3\. "):
+    with pytest.raises(UsageError, match=r" GB for 20 trials at once, and .* use trainer\.trials_per_stack=3, or "):
         stored(tmp_path, "trainer.trials_per_stack=20", "trials=1", *METHODS["control"], *trees)
