@@ -60,7 +60,7 @@ first, second = (axis.partition("=")[0] for axis in AXES)
 # ## The answer, axis by axis
 #
 # Each value is compared with the usual one of its axis, over both values of the other axis. *We cannot tell* is an
-# answer, too: it comes with what would settle the question. The report is one page, `report/index.html`.
+# answer, too: it comes with the trials that would decide it. The report is one page, `report/index.html`.
 
 # %%
 report = scarf_lightning.report(results=RESULTS, out="report")

@@ -173,14 +173,6 @@ class Screen(Console):
             sentence = "\n".join(lines)
         self.print(sentence, soft_wrap=True)
 
-    def say_command(self, purpose: str, command: str) -> None:
-        """Print a command on a line of its own below its purpose, so that it can be copied; a file has one line."""
-        if self.is_terminal:
-            self.say(f"{purpose}:")
-            self.print(command, soft_wrap=True)
-        else:
-            self.print(f"{purpose}: {command}", soft_wrap=True)
-
 
 def screen(*, stderr: bool = False) -> Screen:
     """A console as wide as the terminal, or wide enough for a table where the output is a file or a pipe."""

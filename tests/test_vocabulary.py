@@ -11,9 +11,8 @@ import pytest
 import scarf_lightning
 from scarf_lightning.loggers import cell_view, write_views
 from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
-from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
-from scarf_lightning.reporting.blocks import Command, Paragraph, Picture, Table
+from scarf_lightning.reporting.blocks import Paragraph, Picture, Table
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
 from scarf_lightning.reporting.making import make_report, write_report
@@ -67,8 +66,6 @@ def words_of(section_blocks: list) -> list[str]:
     for block in section_blocks:
         if isinstance(block, Paragraph):
             found.append(block.text)
-        elif isinstance(block, Command):
-            found.append(block.purpose)
         elif isinstance(block, Picture):
             found += [block.alt, block.caption]
         elif isinstance(block, Table):
@@ -142,7 +139,7 @@ def with_every_answer(tables: int) -> CellResults:
 
 @pytest.mark.parametrize("tables", [1, 8])
 def test_a_report_names_answers_by_their_names_alone(tables: int) -> None:
-    sections = answer_sections(answers_of(with_every_answer(tables), ReportOptions()), change_sweep([]))
+    sections = answer_sections(answers_of(with_every_answer(tables), ReportOptions()))
     blocks = [block for section in sections for block in section.blocks]
     summary = next(block for block in blocks if isinstance(block, Table))
     assert isinstance(summary.data, pd.DataFrame)
@@ -166,7 +163,7 @@ def test_each_answer_is_told_by_its_name() -> None:
 @pytest.mark.slow
 def test_no_file_of_a_report_and_no_run_of_wandb_has_another_name_for_an_answer(tmp_path: Path) -> None:
     """Pages, CSV files, and all that W&B is given of them and of a cell."""
-    report = make_report(with_every_answer(1), [], ReportOptions(), title="t", command="", more_trials=change_sweep([]))
+    report = make_report(with_every_answer(1), [], ReportOptions(), title="t", command="")
     folder = tmp_path / "report"
     write_report(report, folder)
     cell = finish(some_cell(trials=3, paths=results_in(tmp_path)))

@@ -12,7 +12,6 @@ from ..errors import UsageError
 from ..importing import require_report
 from ..loggers import CellView, cell_view, write_views
 from ..options.run_settings import LoggerSettings
-from ..reporting.advice import change_sweep
 from ..reporting.run_results import ComparedRun
 from ..reporting.schema import evidence_columns
 from ..reporting.sentences import shown_answer, title_of
@@ -155,7 +154,6 @@ def _page(run: ComparedRun, request: ExpandedSweep, results: Path, folder: Path)
         run.answers.options,
         title=title_of(run.answers.results, run.answers.options.reference),
         command=command_line("report.py", [f"results={results}"]),
-        more_trials=change_sweep(request.arguments, request.flags),
     )
     write_report(page, folder)
     found = {}

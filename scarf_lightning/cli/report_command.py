@@ -14,7 +14,6 @@ from ..importing import require_report
 from ..notebook import heading, paragraph
 from ..options import load_plugins
 from ..options.checking import checked
-from ..reporting.advice import Price, cell_commands, change_sweep, price_of
 from ..reporting.blocks import Section, Table, failure, fault_of_blocks, not_drawn
 from ..reporting.cell_results import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..reporting.report_options import NAMES, ReportOptions
@@ -53,7 +52,6 @@ class Subject:
         drawings: that its sweep names; none takes those that fit the results.
         paper: the figure or table of the paper.
         left_out: sentences on cells that are missing on purpose.
-        price: processor time of the commands of a sweep.
         leading: gives the metric that leads in the place of the usual one.
     """
 
@@ -64,7 +62,6 @@ class Subject:
     drawings: "Sequence[Drawing]" = ()
     paper: str | None = None
     left_out: Sequence[str] = ()
-    price: Price | None = None
     leading: Callable[[str], str] | None = None
 
 
@@ -204,20 +201,14 @@ def write(
     given = {"results": results, **options, "out": out, "sections": sections or None}
     flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
     command = command_of("report.py", [*flags, *asked], given)
-    more_trials = change_sweep(material.overrides, flags)
-    # A folder's cells are trained on by the overrides that each of them records.
-    if results is not None:
-        more_trials = cell_commands(read, Path(results))
     page = make_report(
         read,
         subject.drawings or default_drawings(read),
         chosen,
         title=subject.title or title_of(read, chosen.reference),
-        price=subject.price,
         paper=subject.paper,
         left_out=subject.left_out,
         command=command,
-        more_trials=more_trials,
         sections=more,
     )
     index = write_report(page, Path(out or f"reports/{subject.name}"))
@@ -384,7 +375,6 @@ def sweep_subject(overrides: Sequence[str], compose: Composer, known: Collection
         drawings=drawings,
         paper=sweep.paper,
         left_out=request.left_out,
-        price=price_of(cells),
         leading=sweep.leading,
     )
 

@@ -29,7 +29,7 @@ from ..sweeping.sizes import Size
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
 from .own_parts import check_own_parts
-from .show import SoFar, Terminal, can_be_found
+from .show import SoFar, Terminal
 from .signals import OutOfTime, alarm, change_alarm, ended_by_signals, seconds_gone, slowdown
 
 if TYPE_CHECKING:
@@ -126,9 +126,6 @@ def _train_in_rounds(
             if cell.source.key in tables:
                 shown[cell.source] = tables[cell.source.key].hash
         reported().extend(shown.items())
-        trials = max([few, *more_trials])
-        for sentence in can_be_found(request.cells, tables, trials):
-            terminal.say(sentence)
         # Cells with all labels are among the first.
         fitting = surely_fitting(request.cells, tables)
         first = training_order(fitting, tables, terminal)

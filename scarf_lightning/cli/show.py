@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
@@ -66,10 +65,7 @@ class Terminal:
         return doing(what)
 
     def watching(self, plan: Plan) -> AbstractContextManager[None]:
-        """Say what the run cannot answer, and show the progress of several cells while the block runs; a cell that
-        trains alone shows its own."""
-        for sentence in (*out_of_reach(plan), *too_small(plan)):
-            self.say(sentence)
+        """Show the progress of several cells while the block runs; a cell that trains alone shows its own."""
         if plan.surveyed[0].cell.is_alone:
             return nullcontext()
         return SweepProgress(plan, screen(stderr=True)).shown()
@@ -92,7 +88,7 @@ class Terminal:
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
             console.print(f"{request.sweep.title}{paper}")
-        for sentence in (*sentences(plan), *out_of_reach(plan), *too_small(plan, tables)):
+        for sentence in sentences(plan):
             console.say(sentence)
         datasets = largest(plan, n=10)
         # Of one dataset the sentences have said everything.
@@ -114,7 +110,7 @@ class Terminal:
     def prepare(self) -> None:
         """Import what the results are shown with: pandas and SciPy, which take half a second."""
         with without_garbage_collection():
-            from ..reporting import advice, learning  # noqa: F401
+            from ..reporting import run_results  # noqa: F401
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show the table of the cells, the conclusion in sentences, and where the results are."""
@@ -143,16 +139,11 @@ class Terminal:
                 console.print(sweep_table(shown, console.width, metric))
             # Imports pandas and SciPy.
             with without_garbage_collection():
-                from ..reporting.run_results import advice_of_run, compared_run
+                from ..reporting.run_results import compared_run
 
             run = compared_run(request, surveyed)
             for sentence in run.in_words:
                 console.say(sentence)
-            for sentence, command in advice_of_run(run, request, surveyed):
-                if command:
-                    console.say_command(sentence, command)
-                else:
-                    console.say(f"{sentence}.")
             answers = run.answers
             if answers.by_axis is not None:
                 console.print(means_by_axis(answers.by_axis.product, answers.results, metric, console.width))
@@ -228,100 +219,6 @@ def _with_levels(surveyed: SurveyedCell) -> Rows:
     # Predictions may not have been kept, or be of too few trials.
     levels = levels_of_cell(surveyed.folder, surveyed.rows)
     return LevelledRows(surveyed.rows, levels) if levels else surveyed.rows
-
-
-def out_of_reach(plan: Plan) -> list[str]:
-    """A sentence on the answer that a run has too few datasets for; none if it compares nothing."""
-    datasets = {each.axes["dataset"] for each in plan.surveyed}
-    # With one cell a dataset there is nothing to compare.
-    if len(datasets) in (1, len(plan.surveyed)):
-        return []
-    # These import pandas.
-    from ..intervals import LEVEL
-    from ..reporting.advice import n_together
-    from ..reporting.cell_results import read_results
-    from ..reporting.run_results import reported
-    from ..verdicts.centres import fewest_tables
-
-    # So many are enough, however many comparisons share the level; counting these takes a while for thousands of cells.
-    if len(datasets) >= fewest_tables((1 - LEVEL) / len(plan.surveyed)):
-        return []
-    results = read_results([reported(each.cell, each.axes, None) for each in plan.surveyed])
-    n_comparisons = n_together(results, plan.surveyed[0].cell.config.reference)
-    fewest = fewest_tables((1 - LEVEL) / n_comparisons)
-    if len(datasets) >= fewest:
-        return []
-    why = f", because {n_comparisons} comparisons share its level" if n_comparisons > 1 else ""
-    return [
-        f"An answer over datasets needs {fewest} or more{why}, and these are {len(datasets)}: each will have a "
-        "difference with its interval, and nothing is claimed of all."
-    ]
-
-
-def too_small(plan: Plan, tables: "Mapping[str, DataTable] | None" = None) -> list[str]:
-    """A sentence on the differences that one table of classes with these trials is too small for; none if its labels
-    or its target are not known before it is loaded, or if nothing is compared."""
-    first = plan.surveyed[0]
-    datasets = {each.axes["dataset"] for each in plan.surveyed}
-    is_one_table = len(datasets) == 1 < len(plan.surveyed)
-    targets = [each.target for each in plan.surveyed if each.target is not None]
-    n_labelled = _n_labelled(plan)
-    # A table that was read is surer than what finished trials tell.
-    for key, table in (tables or {}).items():
-        if key == first.cell.source.key:
-            targets.append(table.target)
-            n_labelled = table.n_labelled
-    if not is_one_table or n_labelled is None or not targets:
-        return []
-    # The calculation is one of proportions, so it has no answer for numbers.
-    if all(metric.name != "accuracy" for metric in targets[0].metrics()):
-        return []
-    # Imports scipy.
-    from ..verdicts.power import TEST_SHARE, smallest_difference
-
-    trials = first.cell.config.trials
-    n_test = max(round(TEST_SHARE * n_labelled), 1)
-    least = smallest_difference(n_labelled, n_test, trials)
-    return [
-        f"{counted(n_test, 'test row')} in each of {counted(trials, 'trial')}: of differences of accuracy below about "
-        f"{100 * least:.0f} points we will often not be able to tell."
-    ]
-
-
-def _n_labelled(plan: Plan) -> float | None:
-    """The rows with a label of the table of a plan; None if that is not known before it is loaded."""
-    for each in plan.surveyed:
-        # Finished trials tell how many rows they tested.
-        tested = [size for size in each.rows.column("n_test") if size]
-        if tested:
-            from ..verdicts.power import TEST_SHARE
-
-            return float(np.median(tested)) / TEST_SHARE
-    source = plan.surveyed[0].cell.source
-    size = plan.sizes.get(source.key)
-    # A file may have rows without a label.
-    if size is None or source.is_found_out:
-        return None
-    return float(size.n_rows)
-
-
-def can_be_found(cells: Sequence[Cell], tables: "Mapping[str, DataTable]", trials: int) -> list[str]:
-    """The differences that a sweep of one table in so many trials can find, in a sentence; none of numbers, or if the
-    table is not known."""
-    if len(tables) != 1 or len({cell.source.key for cell in cells}) != 1:
-        return []
-    (table,) = tables.values()
-    if all(metric.name != "accuracy" for metric in table.target.metrics()):
-        return []
-    # Imports scipy.
-    from ..verdicts.power import TEST_SHARE, smallest_difference
-
-    n_test = max(round(TEST_SHARE * table.n_labelled), 1)
-    least = smallest_difference(table.n_labelled, n_test, trials)
-    return [
-        f"{table.n_labelled:,} rows have a label, and each trial tests {n_test:,} of them: differences of accuracy "
-        f"below about {100 * least:.0f} points will stay open, in {trials} trials too."
-    ]
 
 
 def _keep_table(shown: ShownCells, cell: Cell) -> str:

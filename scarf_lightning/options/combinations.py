@@ -261,7 +261,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration.
 
     They are kept with the configuration, which is never changed once it is made. A copy may be changed, so it lacks
-    them; those of `with_dataset` and `with_trials` share them.
+    them; that of `with_dataset` shares them.
     """
     unused = unused_options(config)
     used = []
@@ -288,14 +288,6 @@ def with_dataset(config: Config, dataset: DatasetSettings) -> Config:
     # What follows from the options does not depend on the dataset, so a sweep over datasets finds it once.
     other = copy(config)
     other.dataset = dataset
-    other.derived = config.derived
-    return other
-
-
-def with_trials(config: Config, n_trials: int) -> Config:
-    """The configuration with another number of trials, which uses the same options."""
-    other = copy(config)
-    other.trials = n_trials
     other.derived = config.derived
     return other
 

@@ -13,9 +13,9 @@ from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
 from ..verdicts.amounts import effect, ends_of, signed
 from ..verdicts.answers import CANNOT_TELL
-from .advice import Commands, Price, settling_advice
+from .advice import trials_sentence
 from .axis_page import axis_blocks, axis_details
-from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
+from .blocks import NOTHING, Block, Entry, Paragraph, Section, Table, entry, table
 from .cell_results import CellResults
 from .comparisons import Comparison, compare_all
 from .competitors import named_by, named_cells
@@ -36,9 +36,9 @@ OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spe
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
 
-def answer_sections(answers: Answers, commands: Commands, price: Price | None = None) -> list[Section]:
-    """The first screen: the answer in sentences, one figure, one table, and what would settle what is open; then the
-    rest of what is known of it."""
+def answer_sections(answers: Answers) -> list[Section]:
+    """The first screen: the answer in sentences, one figure, one table, and the trials that would decide what is open;
+    then the rest of what is known of it."""
     if not answers.comparisons:
         levels = _without_comparison(answers.results, answers.options)
         return [Section("summary", "The answer", [*levels, *_reservations(answers.results)])]
@@ -52,9 +52,7 @@ def answer_sections(answers: Answers, commands: Commands, price: Price | None = 
             details.insert(0, Paragraph(answers.why_not))
     blocks: list[Block] = [Paragraph(sentence) for sentence in answers.in_words]
     blocks += first
-    margin = answers.options.rope
-    for sentence, command in settling_advice(answers.asked, commands, answers.results, margin, price=price):
-        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
+    blocks += map(Paragraph, trials_sentence(answers.asked, answers.options.rope))
     blocks += _reservations(answers.results)
     sections = [Section("summary", "The answer", blocks)]
     if details:
@@ -296,8 +294,6 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "p_beyond": verdict.levels.beyond,
         "p_within": verdict.levels.within,
         "share_of_rows": _share_of_rows(verdict),
-        "next_gains": math.nan if verdict.next_table is None else verdict.next_table.gains,
-        "next_loses": math.nan if verdict.next_table is None else verdict.next_table.loses,
     }
     return Line(level.mean, level.entries | entries, level.data | data, stars_of(comparison.p_together))
 

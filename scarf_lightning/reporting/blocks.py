@@ -1,4 +1,4 @@
-"""Building blocks of a page: sections of paragraphs, commands, figures, and tables as CSV, Markdown and LaTeX."""
+"""Building blocks of a page: sections of paragraphs, figures, and tables as CSV, Markdown and LaTeX."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,14 +41,6 @@ class Paragraph:
 
     text: str
     warns: bool = False
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command to copy, and what it does."""
-
-    command: str
-    purpose: str
 
 
 @dataclass(frozen=True)
@@ -110,8 +102,8 @@ class Table:
         return paragraph(self.caption) + grid(self.columns, rows, numeric=self.numeric)
 
 
-Block = Paragraph | Command | Picture | Table
-RETURNS = "a list of Paragraph, Picture, Table and Command of scarf_lightning.reporting.blocks"
+Block = Paragraph | Picture | Table
+RETURNS = "a list of Paragraph, Picture and Table of scarf_lightning.reporting.blocks"
 """The value that a drawing returns, as the end of a sentence."""
 
 

@@ -20,9 +20,8 @@ from ..results.claims import folder_time
 from ..results.files import UNFINISHED, remove_unfinished, temporary
 from ..screen import escaped
 from ..version import __version__
-from .advice import Commands, Price, one_line
 from .answer import answer_sections
-from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
+from .blocks import FORMATS, Block, Paragraph, Picture, Section, Table, named, table, to_csv
 from .cell_results import CellResults, environments
 from .competitors import named_cells
 from .drawings import Drawing, draw_all
@@ -72,13 +71,7 @@ class Report:
     @property
     def answer(self) -> list[str]:
         """The sentences of the first section."""
-        sentences = []
-        for block in self.sections[0].blocks:
-            if isinstance(block, Command):
-                sentences.append(one_line(block.purpose, block.command))
-            elif isinstance(block, Paragraph):
-                sentences.append(block.text)
-        return sentences
+        return [block.text for block in self.sections[0].blocks if isinstance(block, Paragraph)]
 
     @property
     def warnings(self) -> list[str]:
@@ -94,15 +87,12 @@ def make_report(
     *,
     title: str,
     command: str,
-    more_trials: Commands,
-    price: Price | None = None,
     paper: str | None = None,
     left_out: Sequence[str] = (),
     sections: Sequence[Section] = (),
 ) -> Report:
     """Draw and count everything. ``paper`` says where the paper shows the ``drawings`` of a sweep file, and
-    ``left_out`` which cells the command line left out; ``price`` is what the commands ``more_trials`` take. More
-    ``sections`` follow the drawings.
+    ``left_out`` which cells the command line left out. More ``sections`` follow the drawings.
 
     Raises:
         NothingFinishedError: no trial is finished.
@@ -113,7 +103,7 @@ def make_report(
     _check_results(results, options.measure)
     answers, covered = answers_of(results, options), completeness(results)
     made = [
-        *answer_sections(answers, more_trials, price),
+        *answer_sections(answers),
         *draw_all(results, drawings, options),
         *sections,
         provenance_section(results, command, covered),

@@ -10,7 +10,7 @@ from ..results import Row
 from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
 from ..verdicts.answers import CANNOT_TELL
-from .advice import change_sweep, price_of, settling_advice, trials_may_settle
+from .advice import trials_sentence
 from .cell_results import ReportedCell, read_results
 from .pairing import pairs_of
 from .questions import Answers, answers_of
@@ -38,18 +38,16 @@ class ComparedRun:
             sentences += [answers.why_not, answers.competitors_note(only_dropped=True)]
         if answers.comparisons:
             sentences.append(answers.other_kind_note)
+            sentences += trials_sentence(answers.asked, answers.options.rope)
         return list(filter(None, sentences))
 
     @property
     def undecided(self) -> set[str]:
         """The keys of the cells of whose comparison we cannot tell, and of which more trials may tell."""
-        margin = self.answers.options.rope
         keys = set[str]()
         for each in self.answers.comparisons:
             # A side that has not learnt does not begin to learn with more trials.
             if each.claimed != CANNOT_TELL or each.verdict.reason:
-                continue
-            if not trials_may_settle(each, margin):
                 continue
             # Both sides: a trial counts in a comparison if its reference has the same one.
             for cell, reference in each.pairs:
@@ -91,13 +89,3 @@ def check_reference(cells: Sequence[Cell]) -> None:
     if reference is not None:
         wanted = [reported(cell, cell.axes(), None) for cell in cells]
         pairs_of(read_results(wanted), reference)
-
-
-def advice_of_run(run: ComparedRun, request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[tuple[str, str]]:
-    """What would settle the open comparisons of a run: sentences, each with a command, which may be empty."""
-    answers = run.answers
-    if not answers.comparisons:
-        return []
-    price = price_of([each.cell for each in surveyed])
-    commands = change_sweep(request.arguments, request.flags)
-    return settling_advice(answers.asked, commands, answers.results, price=price)

@@ -44,8 +44,6 @@ OF_A_COMPARISON = {
     "p_beyond": "two-sided level at which a difference beyond the margin is claimed",
     "p_within": "two-sided level at which a difference within the margin is claimed",
     "share_of_rows": "share of the error's variance that comes from the table's rows, which more trials hardly lower",
-    "next_gains": "over datasets, probability that the next one gains more than the margin",
-    "next_loses": "over datasets, probability that the next one loses more than the margin",
     "reason": "why there is no answer, if it is another than too few trials",
 }
 

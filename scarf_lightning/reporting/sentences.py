@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from ..errors import capitalised, enumeration
 from ..metrics import Metric
-from ..verdicts.amounts import brief_effect, effect, effect_over, signed, unsigned, won
+from ..verdicts.amounts import brief_effect, effect, effect_over, signed, won
 from ..verdicts.answers import HURTING, Answer
 from ..verdicts.verdict import Claim
 from .blocks import named
@@ -99,7 +99,7 @@ def _which(columns: Sequence[str], where: str) -> str:
 
 def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -> list[str]:
     """The answer in a sentence, and one on rivals of the network; one for each competitor if cells differ in the number
-    of labels. Then what to expect of the next table of those that the answer names, and what the claim is about."""
+    of labels. Then what the claim is about."""
     datasets: list[str] = []
     for each in comparisons:
         datasets += each.datasets
@@ -107,7 +107,6 @@ def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -
     where = f"over {n_datasets} datasets"
     if n_datasets == 1:
         where = f"on {datasets[0]}"
-    clearest = list(comparisons)
     if comparisons[0].labels is not None:
         sentences = _label_sentences(comparisons, where, options.measure)
     else:
@@ -115,9 +114,6 @@ def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -
         networks = [each for each in comparisons if not each.is_rival]
         rivals = [each for each in comparisons if each.is_rival]
         sentences = [_several_sentence(group, where, options) for group in (networks, rivals) if group]
-        clearest = _clearest(networks) + _clearest(rivals)
-    for each in clearest:
-        sentences += next_table_in_words(each, options)
     return sentences + claims_in_words(comparisons)
 
 
@@ -128,13 +124,6 @@ def _several_sentence(comparisons: Sequence[Comparison], where: str, options: Re
     if len(comparisons) <= MOST_CLAUSES:
         return _competitor_clause(comparisons, where, options)
     return _grouped_sentence(comparisons, where, options)
-
-
-def _clearest(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Those of some competitors that the answer names: all of a few, or else the clearest ones of each answer."""
-    if len(comparisons) <= MOST_CLAUSES:
-        return list(comparisons)
-    return [each for group in _by_answer(comparisons) for each in group[:MOST_NAMED]]
 
 
 def _by_answer(comparisons: Sequence[Comparison]) -> list[list[Comparison]]:
@@ -248,21 +237,6 @@ def _answer_and_reason(comparison: Comparison) -> tuple[Answer, str]:
 def _further_answer(comparison: Comparison) -> str:
     """A further answer on the same competitor."""
     return f"it {verb_of(comparison)}" if comparison.claimed in VERBS else "we cannot tell"
-
-
-def next_table_in_words(comparison: Comparison, options: ReportOptions) -> list[str]:
-    """Sentence on what to expect of the next table; none without enough tables."""
-    expected = comparison.verdict.next_table
-    if expected is None:
-        return []
-    size = unsigned(options.rope, options.measure)
-    # The counts are by shrunk gains, so a table whose gain is mostly noise counts as one that differs by less.
-    total = expected.n_gain + expected.n_same + expected.n_lose
-    return [
-        f"{comparison.label}: a table like these gains more than {size} with {100 * expected.gains:.0f} %, and loses "
-        f"more with {100 * expected.loses:.0f} %. Of these {total}, {expected.n_gain} gain more, {expected.n_same} "
-        f"differ by less, and {expected.n_lose} lose more, as far as noise lets one see."
-    ]
 
 
 def _full_name(reference: str) -> str:

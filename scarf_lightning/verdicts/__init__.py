@@ -17,7 +17,6 @@ from .factors import Contrast, interactions, judge_contrast, main_effects, simpl
 from .frame import Trials, combined, verdict_on
 from .influence import added_values, row_values
 from .judging import Judged, claimed_together, judged
-from .over_tables import NextTable, next_table
 from .pairs import (
     Grid,
     Test,
@@ -34,7 +33,7 @@ from .pairs import (
     welch_test,
     win_matrix,
 )
-from .power import Settling, settling, settling_tables, smallest_difference
+from .power import chance_of_answer
 from .ranks import FriedmanTest, Ranking, friedman_test, rank_competitors, wilcoxon_cliques, wilcoxon_tests
 from .rows_and_fits import ErrorParts, error_parts, unseen_values
 from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
@@ -43,13 +42,14 @@ from .worth import Worth, worth_in_labels
 
 __all__ = [
     "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ComparedResults", "Contrast", "ErrorParts", "FriedmanTest",
-    "Grid", "Interval", "Judged", "Levels", "NextTable", "Pair", "Ranking", "ScoreArray", "Settling", "TTest",
+    "Grid", "Interval", "Judged", "Levels", "Pair", "Ranking", "ScoreArray", "TTest",
     "Test", "Trials", "Verdict", "WinMatrix", "Worth", "added_values", "against", "answer_of", "answers_together",
-    "cell_means", "claimed_together", "combined", "compare", "compared_pairs", "corrected", "error_parts",
+    "cell_means", "chance_of_answer", "claimed_together", "combined", "compare", "compared_pairs", "corrected",
+    "error_parts",
     "friedman_test", "gain_table", "holm", "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables",
     "judged", "main_effects", "mean_gain", "mean_interval", "mean_levels", "median_gain", "median_levels",
-    "next_table", "outlying", "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
-    "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of", "settling",
-    "settling_tables", "simple_effects", "smallest_difference", "surviving_wins", "unseen_values", "verdict_on",
+    "outlying", "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
+    "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of",
+    "simple_effects", "surviving_wins", "unseen_values", "verdict_on",
     "welch_test", "wilcoxon_cliques", "wilcoxon_tests", "win_matrix", "worth_in_labels",
 ]  # fmt: skip

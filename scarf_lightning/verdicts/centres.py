@@ -41,8 +41,8 @@ def median_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
 
     Args:
         gains: one a table, ``(D,)``.
-        level: coverage, which is reached with any distribution of gains. With fewer tables than it needs, see
-            `fewest_tables`, the ends are NaN.
+        level: coverage, which is reached with any distribution of gains. The ends are NaN with fewer tables than it
+            needs: where all n of them gain, the level of the sign test is 2 / 2^n.
 
     Of seven tables the test rejects what all, or none, exceed, and of 17 what at most four, or all but four, do:
 
@@ -65,16 +65,6 @@ def median_gain(gains: Floats, *, level: float = LEVEL) -> Interval:
         return Interval(median, math.nan, math.nan)
     ordered = np.sort(gains)
     return Interval(median, float(ordered[place - 1]), float(ordered[n - place]))
-
-
-def fewest_tables(level: float) -> int:
-    """The fewest tables over which a median gain can be claimed at a two-sided level: where all n of them gain, that of
-    the sign test is 2 / 2^n.
-
-    >>> [fewest_tables(level) for level in (0.05, 0.05 / 2, 0.05 / 4)]
-    [6, 7, 8]
-    """
-    return max(FEWEST_TABLES, math.ceil(1 - math.log2(level)))
 
 
 def median_levels(gains: Floats, value: float) -> tuple[float, float]:

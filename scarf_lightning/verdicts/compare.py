@@ -76,9 +76,8 @@ class ComparedResults:
     @property
     def frame(self) -> pd.DataFrame:
         """A row a competitor: ``competitor, reference, answer, claim, difference, low, high, coverage, p, basis,
-        better, won, lost, tied, trials, datasets``; over several tables ``mean, mean_low, mean_high, mean_p`` and the
-        probabilities that the next one ``gains``, is the ``same`` or ``loses``. With labels, a row a competitor and
-        number of ``labels``."""
+        better, won, lost, tied, trials, datasets``; over several tables ``mean, mean_low,
+        mean_high, mean_p``. With labels, a row a competitor and number of ``labels``."""
         rows = []
         for each in self.comparisons:
             verdict = each.verdict
@@ -87,9 +86,6 @@ class ComparedResults:
             if verdict.datasets > 1:
                 row["mean"], row["mean_low"], row["mean_high"] = verdict.average
                 row["mean_p"] = verdict.p_average
-            expected = verdict.next_table
-            if expected is not None:
-                row |= {"gains": expected.gains, "same": expected.same, "loses": expected.loses}
             if each.labels is not None:
                 row["labels"] = each.labels
             rows.append(row)

@@ -59,9 +59,6 @@ class ErrorParts:
         reach: the most by which a row that no trial tested may differ from the mean; None if it is unknown.
         rows_freedom: degrees of freedom of the rows' part.
         uncertain_fits: the fits' part as it counts towards the degrees of freedom, at least `fits_variance`.
-        sample: what the part of the rows is averaged over, in the plural: the rows of a table with their labels, groups
-            of them, or test rows that all trials share.
-        rows_per_unit: rows of the sample in a unit, such as a row with its copies; 1 where groups are counted.
     """
 
     mean: float
@@ -76,15 +73,6 @@ class ErrorParts:
     reach: float | None = None
     rows_freedom: float = math.inf
     uncertain_fits: float = 0.0
-    sample: str = "labelled rows"
-    rows_per_unit: float = 1.0
-
-    @property
-    def n_rows(self) -> float:
-        """The rows, or groups, of the `sample` that trials draw their test rows from, as far as trials show it."""
-        # Splits that share no row test all rows that there are.
-        n_units = self.n_test / self.common if self.common else float(self.n_tested)
-        return n_units * self.rows_per_unit
 
     @property
     def error(self) -> float:
@@ -118,8 +106,8 @@ class ErrorParts:
             reach=float(np.abs(distances).max()),
         )
 
-    def expected(self, trials: int, growth: float = 1.0) -> "ErrorParts":
-        """The parts that this many trials are expected to have, of a table with ``growth`` times the rows.
+    def expected(self, trials: int) -> "ErrorParts":
+        """The parts that this many trials are expected to have.
 
         With T trials, each testing n of the rows, of which two share the part c, the variance of the rows' part is that
         of a row's value times (1 / T + (1 - 1 / T) c) / n. It falls to c / n, one over the rows of the table, and no
@@ -131,11 +119,10 @@ class ErrorParts:
         (0.000343, 5e-05)
         """
         before = self._rows_factor(self.trials)
-        rows_variance = self.rows_variance * self._rows_factor(trials) / before / growth
+        rows_variance = self.rows_variance * self._rows_factor(trials) / before
         fits_variance = self.fits_variance * self.trials / trials
         uncertain_fits = max(self.uncertain_fits * self.trials / trials, fits_variance)
-        # More rows make the rows' part surer, and more trials that of the fits.
-        variances = [(rows_variance, self.rows_freedom * growth), (uncertain_fits, trials - 1)]
+        variances = [(rows_variance, self.rows_freedom), (uncertain_fits, trials - 1)]
         return replace(
             self,
             rows_variance=rows_variance,

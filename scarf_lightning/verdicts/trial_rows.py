@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..intervals import FEWEST, FIXED_SPLITS, Interval
+from ..intervals import FEWEST, Interval
 from ..metrics import Labels, Metric
 from .answers import MARGIN
 from .influence import added_values, row_values, shown_rows
@@ -59,14 +59,6 @@ class Split:
 
     name: str | None = None
     n_trained: float = math.inf
-
-    @property
-    def sample(self) -> str:
-        """The noun of what the error of rows is averaged over, see `rows_and_fits.ErrorParts`."""
-        if self.name == "group":
-            return "groups"
-        # The test rows of all trials are the same, however many rows train.
-        return "test rows" if self.name in FIXED_SPLITS else "labelled rows"
 
 
 def rows_of_trial(metric: Metric, predictions: Floats, labels: Labels, rows: Integers) -> RowsOfTrial | None:
@@ -149,14 +141,8 @@ def judge_trials(
         width=reach * (metric.bounds[1] - metric.bounds[0]),
         fewest=fewest,
     )
-    parts = verdict.parts
-    if parts is not None:
-        n_test = float(np.mean(list(map(len, differences))))
-        parts = replace(
-            parts, sample=split.sample, rows_per_unit=1.0 if split.name == "group" else n_test / parts.n_test
-        )
     # Trials are won by what was measured, and not by what the error makes of it.
-    return replace(verdict, parts=parts, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))
+    return replace(verdict, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))
 
 
 def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split = Split()) -> Interval:

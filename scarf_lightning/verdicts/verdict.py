@@ -12,7 +12,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -31,7 +31,6 @@ from ..intervals import unseen as unseen_share
 from .answers import ALONE, CANNOT_TELL, MARGIN, SAME, Answer, Levels, answer_of, corrected, needed_together
 from .centres import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
 from .looks import Look, level_at, levels_after
-from .over_tables import NextTable, next_table, steadied
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
 
@@ -83,7 +82,6 @@ class Verdict:
             that answer and interval say the same.
         ends: the interval of any other coverage; None without an interval.
         looks: that were taken at this comparison, this one with them, by their trials; none if nobody counts them.
-        expected: computes `next_table`; None for fewer than six tables.
     """
 
     answer: Answer
@@ -108,13 +106,6 @@ class Verdict:
     coverage: float = LEVEL
     ends: Ends | None = field(default=None, compare=False, repr=False)
     looks: tuple[Look, ...] = ()
-    expected: Callable[[], NextTable] | None = field(default=None, compare=False, repr=False)
-
-    @cached_property
-    def next_table(self) -> NextTable | None:
-        """Over tables, what to expect of the next one; None for fewer than six."""
-        # It takes longer than all else of a verdict over tables, and few readers ask for it.
-        return None if self.expected is None else self.expected()
 
     @property
     def interval(self) -> Interval:
@@ -265,8 +256,8 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN)
         margin: as in `judge`.
 
     >>> found = judge_tables(np.linspace(0.02, 0.05, 12)[:, None], np.full(12, 0.005))
-    >>> found.answer, found.claim, found.next_table.n_gain
-    ('helps', 'tables like these', 12)
+    >>> found.answer, found.claim
+    ('helps', 'tables like these')
     """
     # Trials that cancel but for rounding gain nothing: 0.3 - 0.1 - 0.2 is -3e-17.
     gains = np.round(mean_of(differences), DECIMALS)
@@ -283,14 +274,13 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN)
         basis="sign test" if is_known else "none",
         may_be_same=may_be_same,
     )
-    expected = partial(next_table, gains, steadied(errors), margin) if is_known else None
     return replace(
         verdict,
         datasets=len(gains),
         claim="tables like these",
         average=average,
         p_average=min(1.0, 2 * min(mean_levels(gains, 0.0))),
-        expected=expected,
+        reason="" if is_known else f"an answer over tables needs {FEWEST_TABLES} or more",
     )
 
 

@@ -22,7 +22,6 @@ from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.options import labels
 from scarf_lightning.reporting import default_drawings as defaults
-from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
 from scarf_lightning.reporting.blocks import Table
 from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
@@ -146,7 +145,7 @@ def test_every_way_of_showing_a_number_shows_one(trained: tuple, capsys: pytest.
     rows = _with_levels(surveyed)
     results = read_results(cells_of_folder(Path(cell.results))[0])
     options = ReportOptions(metric=metric.name)
-    (section,) = answer_sections(answers_of(results, options), change_sweep([]))
+    (section,) = answer_sections(answers_of(results, options))
 
     # The page's table of levels, which has all digits in its file.
     (levels,) = [block.data for block in section.blocks if isinstance(block, Table)]

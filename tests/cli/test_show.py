@@ -3,22 +3,16 @@ import re
 import threading
 import time
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
-from scarf_lightning.cli.show import SweepProgress, out_of_reach, too_small
-from scarf_lightning.data.targets import Classes
+from scarf_lightning.cli.show import SweepProgress
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell, named, survey
-from scarf_lightning.sweeping.plan import Size, make_plan
-from scarf_lightning.verdicts import smallest_difference
+from scarf_lightning.sweeping.plan import make_plan
 from tests.cells import WDBC, finish, results_in, some_cell
 
 
@@ -212,67 +206,3 @@ def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock
     expected = int(100 * (cost[shared[1].key] + cost[lone.key]) / cost[shared[0].key])
     assert cost[shared[0].key] == cost[shared[1].key] > cost[lone.key]
     assert f"0:{expected // 60:02d}:{expected % 60:02d} left" in out.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("n_datasets", "n_seeds", "is_said"), [(1, 3, False), (5, 1, False), (5, 2, True), (6, 2, False)]
-)
-def test_too_few_datasets_for_an_answer_over_them_are_told_before_training(
-    n_datasets: int, n_seeds: int, is_said: bool, tmp_path: Path
-) -> None:
-    datasets = [DatasetSettings(name=f"d{n}") for n in range(n_datasets)]
-    asked = product(datasets, range(n_seeds))
-    cells = [some_cell(dataset=dataset, seed=seed, paths=results_in(tmp_path)) for dataset, seed in asked]
-
-    said = [sentence.split(":")[0] for sentence in out_of_reach(make_plan(survey(named(cells))))]
-
-    assert said == ["An answer over datasets needs 6 or more, and these are 5"] * is_said
-
-
-METHODS = [{"name": name} for name in ("control", "mixup", "label_smoothing")]
-SCALINGS = [{"name": name} for name in ("zscore", "minmax", "none")]
-FEW = [{"name": "few", "labels": labels} for labels in (20, 50)]
-
-
-@pytest.mark.parametrize(
-    ("asked", "needed"),
-    [
-        ({"pretrain": ["none", "scarf"]}, ""),
-        ({"pretrain": ["none", "scarf", "vime"]}, "7 or more, because 2 comparisons share its level"),
-        ({"method": METHODS[:2], "scaling": SCALINGS[:2]}, ""),
-        ({"method": METHODS, "scaling": SCALINGS}, "7 or more, because 2 comparisons share its level"),
-        ({"pretrain": ["none", "scarf"], "regime": FEW}, "7 or more, because 2 comparisons share its level"),
-    ],
-)
-def test_competitors_budgets_and_axes_share_the_level_of_six_datasets(
-    asked: dict[str, list[Any]], needed: str, tmp_path: Path
-) -> None:
-    """A product of axes is answered by axis, and a competitor together over numbers of labels."""
-    cells = []
-    for number, *values in product(range(6), *asked.values()):
-        options = dict(zip(asked, values, strict=True))
-        dataset = DatasetSettings(name=f"d{number}")
-        cells.append(some_cell(dataset=dataset, paths=results_in(tmp_path), **options))
-
-    said = [sentence.partition(", and")[0] for sentence in out_of_reach(make_plan(survey(named(cells))))]
-
-    assert said == [f"An answer over datasets needs {needed}"] * bool(needed)
-
-
-def test_what_one_table_is_too_small_for_is_told_before_training(tmp_path: Path) -> None:
-    """A table of 150 rows: 30 test rows a trial, and the smallest difference that is found in four of five tables."""
-    cells = named([some_cell(pretrain=name, paths=results_in(tmp_path), trials=5) for name in ("none", "scarf")])
-    key = cells[0].source.key
-    plan = make_plan(survey(cells), {key: Size(150, 4)})
-    known = replace(plan, surveyed=[replace(each, target=Classes(("a", "b"))) for each in plan.surveyed])
-    least = smallest_difference(150, 30, 5)
-
-    (sentence,) = too_small(known)
-
-    assert sentence == (
-        "30 test rows in each of 5 trials: of differences of accuracy below about "
-        f"{100 * least:.0f} points we will often not be able to tell."
-    )
-    assert too_small(plan) == [], "the target is not known"
-    assert too_small(replace(known, sizes={})) == [], "the size is not known"
-    assert too_small(replace(known, surveyed=known.surveyed[:1])) == [], "nothing is compared"

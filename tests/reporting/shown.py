@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.answer import answer_sections
 from scarf_lightning.reporting.blocks import Block, Paragraph, Picture, Table
 from scarf_lightning.reporting.cell_results import CellResults
@@ -12,7 +11,7 @@ from scarf_lightning.reporting.report_options import ReportOptions
 
 def answer_of(results: CellResults, options: ReportOptions | None = None) -> list[Block]:
     """The blocks of a page's answer."""
-    sections = answer_sections(answers_of(results, options or ReportOptions()), change_sweep([]))
+    sections = answer_sections(answers_of(results, options or ReportOptions()))
     return [block for section in sections for block in section.blocks]
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from scarf_lightning.cli.tables import means_by_axis
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting.advice import cell_commands
 from scarf_lightning.reporting.axis_sentences import axis_answers
 from scarf_lightning.reporting.by_axis import answers_by_axis, effects_within, product_of
 from scarf_lightning.reporting.cell_results import CellResults
@@ -222,22 +221,6 @@ def test_an_effect_is_of_the_family_of_its_axis_also_where_a_side_is_the_baselin
     assert [each.family for each in answers.effects] == [each.axes[0] for each in answers.effects]
     assert {each.family for each in answers.interactions} == {"interactions"}
     assert {each.family for each in within} == {"simple effects"}
-
-
-def test_a_folder_asks_for_all_cells_of_an_effect_by_one_command() -> None:
-    results = two_by_two()
-    results.cells["overrides"] = [(f"corruption={c}", f"scaling={s}") for c, s in settings()]
-    product, _ = product_of(results, OPTIONS)
-    assert product is not None
-    effects = answers_by_axis(product, results, OPTIONS).effects
-    scaling = next(each for each in effects if each.axes == ("scaling",))
-
-    command = cell_commands(results, Path("results"))(scaling, "trials=25")
-
-    program, *overrides = command.removeprefix("python ").split()
-    swept = [set(override.partition("=")[2].split(",")) for override in sorted(overrides)]
-    assert program == "train.py"
-    assert swept == [{"mean", "marginal"}, {"zscore", "minmax"}, {"25"}]
 
 
 def test_an_effect_within_a_setting_is_the_comparison_of_its_two_cells() -> None:

@@ -1,6 +1,7 @@
 """The answer of a page: its sentences, advice, pairs, table and picture, by hand."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scarf_lightning.intervals import Interval
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.reporting.advice import cell_commands, change_sweep, one_line, settling_advice
+from scarf_lightning.reporting.advice import trials_sentence
 from scarf_lightning.reporting.blocks import to_latex, to_markdown
 from scarf_lightning.reporting.cell_results import CellResults, ReportedCell, read_results
 from scarf_lightning.reporting.comparisons import Comparison, answered, compare_all
@@ -34,14 +34,12 @@ USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption
 OPTIONS = ReportOptions()
 ONE = compared({"iris": {"none": LOW, "scarf": HIGH}})
 OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
-COMMANDS = change_sweep(["sweeps=mine", "trials=4"])
 
 
 def said(results: CellResults) -> list[str]:
-    """The sentences of an answer, and what would settle it."""
+    """The sentences of an answer, and the one on trials."""
     comparisons = answered(compare_all(results, OPTIONS))
-    advice = settling_advice(comparisons, COMMANDS, results, OPTIONS.rope)
-    return [*answer_in_words(comparisons, OPTIONS), *(one_line(*each) for each in advice)]
+    return [*answer_in_words(comparisons, OPTIONS), *trials_sentence(comparisons, OPTIONS.rope)]
 
 
 def gained(gain: Sequence[float] | float, base: Sequence[float] = LOW) -> list[float]:
@@ -82,14 +80,12 @@ CONSTANT = ("constant", [0.1, 0.1, 0.2, 0.1])
          "SCARF helps, size open, on iris: +1.18 points of accuracy (+", "", ""),
         (compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}),
          "We cannot tell whether SCARF helps on iris: −1.40 points of accuracy (−", "better in 2 of 5 trials.",
-         "SCARF: few trials; go on to 10: python train.py sweeps=mine trials=10"),
+         CLAIMS["this table"]),
         (compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}}),
          "We cannot tell whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, ",
-         "better in 2 of 2 trials.", "SCARF: too few trials to tell; go on to 10: python train.py sweeps=mine "
-         "trials=10"),
-        (by_name(compared({f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)})), "", "",
-         "SCARF: an answer over datasets needs 6 or more: python train.py sweeps=mine trials=4 "
-         "dataset=d0,d1,d2,cc18-balance-scale,cc18-credit-approval,cc18-tic-tac-toe"),
+         "better in 2 of 2 trials.", "10 trials answer: the same command with trials=10."),
+        (compared({f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}), "We cannot tell whether SCARF helps over",
+         "No verdict: an answer over tables needs 6 or more.", ""),
         (over_tables({"scarf": np.random.default_rng(0).normal(0.1, 0.01, size=8).tolist()}),
          "SCARF helps over 8 datasets: +", "over no pre-training, better on 8, worse on 0 of 8 datasets.", ""),
         (over_tables({"scarf": SMALL.tolist(), "scarf_ae": [0.0] * 8}),
@@ -119,61 +115,41 @@ def test_over_datasets_the_second_line_says_the_mean_and_the_median_gains() -> N
         "On average over datasets the gains go from +1.00 (SCARF AE) to +5.00 points (SCARF); on the median dataset "
         "they go from +0.00 to +1.00 points."
     ) in texts
-    (expected,) = [text for text in texts if text.startswith("SCARF: a table like these")]
-    assert expected.endswith(
-        "Of these 6, 1 gain more, 5 differ by less, and 0 lose more, as far as noise lets one see."
-    )
     assert CLAIMS["tables like these"] in texts
 
 
-def test_the_next_table_is_expected_of_those_competitors_that_the_answer_names() -> None:
-    """Five competitors, of which one helps and three of four without an answer are named."""
-    noise = np.random.default_rng(0).normal(0.0, 0.05, size=(4, 8))
-    open_ones = dict(zip(("vime_ae", "scarf_ae", "no_noise_ae", "add_noise_ae"), noise.tolist(), strict=True))
-    texts = said(over_tables({"scarf": [0.3 + place / 100 for place in range(8)], **open_ones}))
-
-    (answer,) = [text for text in texts if "we cannot tell of" in text]
-    expected = [text.partition(": a table like these")[0] for text in texts if ": a table like these" in text]
-
-    assert expected[0] == "SCARF"
-    assert f"we cannot tell of {', '.join(expected[1:])} and 1 more" in answer
-
-
-def advice_on(
-    difference: float, rows_variance: float, fits_variance: float, needed: Levels | None = None, **sample: Any
-) -> str:
-    """Advice on an open comparison whose error has these parts, a line a sentence."""
+def advice_on(*errors: tuple[str, float, float, float], needed: Levels = ALONE, looks: tuple[int, ...] = ()) -> str:
+    """The sentence on open comparisons at ten trials, each with its name, difference and parts of the variance."""
     (comparison,) = compare_all(OPEN, OPTIONS)
-    parts = ErrorParts(difference, rows_variance, fits_variance, 20.0, 10, 500, 120, 0.2, True, **sample)
-    verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
-    other = replace(comparison, verdict=verdict, claimed="cannot tell", needed=needed or ALONE)
-    return "\n".join(one_line(*each) for each in settling_advice([other], change_sweep(["trials=10"]), OPEN))
+    comparisons = []
+    for name, difference, rows, fits in errors:
+        parts = ErrorParts(difference, rows, fits, 20.0, 10, 500, 120, 0.2, True)
+        verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
+        comparisons.append(
+            replace(comparison, name=name, verdict=verdict, claimed="cannot tell", needed=needed, looks=looks)
+        )
+    return " ".join(trials_sentence(comparisons))
 
 
-def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -> None:
-    """Most of the variance is of fits, or most of it is of rows, or nothing can be reached."""
-    assert advice_on(0.018, 1e-5, 9e-5) == (
-        "SCARF: 32 more trials will settle it in four cases of five: python train.py trials=42"
+def test_one_sentence_says_how_many_trials_would_decide_with_which_chance() -> None:
+    """The fewest of 10, 20, 30, 50 and 100 trials that nearly have the best chance."""
+    assert advice_on(("SCARF", 0.018, 1e-5, 9e-5)) == (
+        "50 trials would decide SCARF with a chance of 82 %: the same command with trials=50."
     )
-    assert advice_on(0.012, 9.7e-5, 3e-6) == (
-        "SCARF: more trials will not help, because 97 % of the error's variance comes from which rows the table has; "
-        "about 3,000 labelled rows would settle it (four times in five)."
+    both = advice_on(("SCARF", 0.015, 3e-5, 7e-5), ("VIME", 0.018, 1e-5, 9e-5))
+    assert re.fullmatch(
+        r"50 trials would decide VIME with a chance of 82 % and SCARF of \d\d %: the same command with trials=50\.",
+        both,
     )
-    assert "about 100 groups would settle it" in advice_on(0.012, 9.7e-5, 3e-6, sample="groups", rows_per_unit=1 / 30)
-    strict = Levels(1e-9, 1e-9, 1e-9)
-    neither = "SCARF: neither trials nor labelled rows in reach will settle it, because the {} is so {}; "
-    assert advice_on(0.01, 0.0, 1e-2, strict).startswith(neither.format("difference", "small"))
-    assert advice_on(0.02, 0.0, 1e-2, strict).startswith(neither.format("error", "large"))
-    assert advice_on(0.01, 0.0, 1e-2) == (
-        "SCARF: 90 more trials would settle it with a chance of 52 %: python train.py trials=100"
+    # Rows leave it open whatever the trials, and nothing is decided by chance alone.
+    assert advice_on(("SCARF", 0.012, 9.7e-5, 3e-6)) == ""
+    assert advice_on(("SCARF", 0.012, 9.7e-5, 3e-6), ("VIME", 0.018, 1e-5, 9e-5)) == advice_on(
+        ("VIME", 0.018, 1e-5, 9e-5)
     )
-    assert advice_on(0.015, 3e-5, 7e-5) == (
-        "SCARF: 40 more trials would settle it with a chance of 65 %: python train.py trials=50\n"
-        "In place of trials it would take, four times in five, about 1,100 labelled rows for SCARF."
-    )
-    # Trials that settle one comparison alone do not after Holm's correction over ten.
-    alone, of_ten = (advice_on(0.018, 0.0, 9e-5, its) for its in (ALONE, Levels(0.005, 0.005, 0.005)))
-    assert int(of_ten.split("trials=")[1]) > int(alone.split("trials=")[1])
+    # Looks and other comparisons leave less of the level.
+    alone = advice_on(("SCARF", 0.018, 0.0, 9e-5))
+    for stricter in ({"needed": Levels(0.005, 0.005, 0.005)}, {"looks": (10,)}):
+        assert advice_on(("SCARF", 0.018, 0.0, 9e-5), **stricter) != alone  # type: ignore[arg-type]
 
 
 def test_comparisons_of_which_we_cannot_tell_share_the_level_that_is_left() -> None:
@@ -183,53 +159,15 @@ def test_comparisons_of_which_we_cannot_tell_share_the_level_that_is_left() -> N
     assert [each.needed for each in found] == [pytest.approx((0.025, 0.025, 0.025))] * 2
 
 
-def test_advice_says_what_it_costs_and_names_other_tables_only_where_there_are_some() -> None:
-    """Trials take as long as those before; datasets as long as these."""
-    of_one = compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}})
-    of_one.trials["finetune_seconds"], of_one.trials["pretrain_seconds"] = 3.0, [np.nan] * 2 + [22.0] * 2
-    of_two = by_name(compared({name: {"none": LOW[:2], "scarf": OTHER[:2]} for name in ("iris", "car")}))
-    of_two.trials["finetune_seconds"] = 150.0
-
-    assert "go on to 10 (about 4 min on one core): python" in said(of_one)[-1]
-    assert "needs 6 or more (about 40 min on one core, if they take as long as these): python" in said(of_two)[-1]
-    for trials in (2, 10):
-        values = {"none": (SPREAD * 3)[:trials], "scarf": (OTHER * 3)[:trials]}
-        assert "dataset" not in " ".join(said(compared({"iris": values})))
-
-
-def test_a_command_for_more_datasets_names_the_finished_ones_so_that_the_answer_is_over_all_of_them() -> None:
-    """With the new ones alone, each answer would be over too few datasets and ask for as many again."""
-    of_two = by_name(compared({name: {"none": LOW, "scarf": OTHER} for name in ("wdbc", "balance-scale")}))
-    (comparison,) = compare_all(of_two, OPTIONS)
-    many = replace(comparison.verdict, datasets=30, ends=lambda level: Interval(0.03, -0.01, 0.07))
-
-    def last_of(results: CellResults, found: Comparison = comparison) -> str:
-        ((sentence, command),) = settling_advice([found], COMMANDS, results)
-        return one_line(sentence, command)
-
-    assert last_of(of_two).endswith(
-        "dataset=wdbc,balance-scale,cc18-credit-approval,cc18-tic-tac-toe,cc18-eucalyptus,cc18-cylinder-bands"
-    )
-    assert last_of(of_two, replace(comparison, verdict=many)).endswith(
-        " 'dataset=glob([cc18-*,wdbc,balance-scale],exclude=[cc18-wdbc,cc18-balance-scale])'"
-    )
-    for difference, why in ((0.011, "no number of datasets up to 300 would tell"), (0.01, "differs by so little")):
-        wide = replace(many, difference=difference, ends=lambda level: Interval(0.011, -0.05, 0.07))
-        assert why in last_of(of_two, replace(comparison, verdict=wide))
-    # A command cannot name tables of one's own beside others.
-    assert last_of(by_name(of_two, "dataset.path=mine.csv")) == "SCARF: an answer over datasets needs 6 or more."
-
-
 def test_competitors_that_share_the_level_need_more_datasets_and_have_no_interval_without_them() -> None:
     """Six datasets that all gain have a two-sided level of 3.1 %, and each of two competitors is left 2.5 %."""
     gains = {"scarf": [0.3 + place / 100 for place in range(6)], "scarf_ae": [-0.2, 0.3, 0.1, -0.1, 0.2, 0.1]}
 
-    first, *_, advice = said(over_tables(gains))
+    first, *_ = said(over_tables(gains))
 
     assert "we cannot tell whether SCARF helps, +32.50 points of accuracy on average, +32.50 on the median" in first
     assert "inf" not in first
     assert "95 %" not in effects_picture(compare_all(over_tables(gains), OPTIONS), OPTIONS).caption
-    assert advice.startswith("SCARF, SCARF AE: an answer over datasets needs 7 or more at the level that ")
     seven = {name: [*its, 0.2] for name, its in gains.items()}
     assert said(over_tables(seven))[0].startswith("Over 7 datasets, beside no pre-training: SCARF helps, +")
     # Alone it has all of the level.
@@ -421,32 +359,6 @@ def test_other_metrics_are_answered_beside_the_leading_one() -> None:
     assert row[1].startswith("cannot tell; −")
     assert row[2].startswith("helps; log-loss 4")
     assert metrics.data["answer"].tolist() == ["cannot tell", "helps"]
-
-
-def test_a_folder_asks_for_the_cells_of_a_comparison(only: Comparison) -> None:
-    results = compared({"iris": {"none": LOW, "scarf": HIGH}})
-    asked = ["dataset=csv", "dataset.path=my data.csv", "trials=4", "paths.results=elsewhere"]
-    results.cells["overrides"] = [(*asked, "pretrain=none"), tuple(asked)]
-
-    assert cell_commands(results, Path("elsewhere"))(only, "trials=20") == (
-        "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=none,scarf trials=20 paths.results=elsewhere"
-    )
-    results.cells["overrides"] = [("method=mixup", "pretrain=none"), ("seed=1",)]
-    assert cell_commands(results, Path("results"))(only, "trials=20") == (
-        "python train.py method=mixup pretrain=none trials=20 && python train.py seed=1 trials=20"
-    )
-
-
-def test_comparisons_that_share_a_cell_train_it_by_one_command() -> None:
-    results = compared({"iris": {"none": [0.5, 0.7], "scarf": [0.6, 0.7], "scarf_ae": [0.7, 0.6]}})
-    results.cells["overrides"] = [("seed=1",), ("method=mixup",), ("regime=semi25",)]
-    comparisons = compare_all(results, ReportOptions())
-    assert len(comparisons) == 2
-
-    ((_, command),) = settling_advice(comparisons, cell_commands(results, Path("results")), results)
-
-    lines = [f"python train.py {asked} trials=10" for asked in ("seed=1", "method=mixup", "regime=semi25")]
-    assert sorted(command.split(" && ")) == sorted(lines)
 
 
 def test_a_pretraining_has_a_sentence_before_that_on_rivals() -> None:

@@ -14,7 +14,6 @@ import pytest
 from paper.report import paper_section
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metrics
-from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.blocks import Paragraph, Section
 from scarf_lightning.reporting.blocks import table as table_of
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
@@ -76,7 +75,6 @@ def report_of(
         paper="Table 1",
         sections=sections,
         command="python report.py",
-        more_trials=change_sweep(["sweeps=mine"]),
     )
 
 

@@ -8,14 +8,11 @@ import pytest
 from cell_results import compared
 
 from scarf_lightning.errors import RecordWarning
-from scarf_lightning.reporting.advice import settling_advice
 from scarf_lightning.reporting.comparisons import Comparison, compare_all
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import keep_looks, read_looks
 from scarf_lightning.results.kept_looks import FILE
-from scarf_lightning.verdicts.answers import CANNOT_TELL
 from scarf_lightning.verdicts.looks import level_after, spent
-from scarf_lightning.verdicts.rows_and_fits import ErrorParts
 
 OPTIONS = ReportOptions(metric="accuracy")
 GAINS = np.random.default_rng(4).normal(0.012, 0.025, size=30)
@@ -68,18 +65,3 @@ def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path
         found = look(tmp_path, 10)
 
     assert found.looks == (10,)
-
-
-def test_advice_on_trials_says_what_the_looks_so_far_have_left(tmp_path: Path) -> None:
-    """A first look at ten trials takes 91 % of the level, and one at twenty takes some of the rest."""
-    found = replace(look(tmp_path, 10), claimed=CANNOT_TELL)
-    parts = ErrorParts(0.03, 1e-5, 2e-4, 20.0, 10, 500, 120, 0.2, True)
-
-    def advised(looks: tuple[int, ...]) -> str:
-        verdict = replace(found.verdict, parts=parts, difference=0.03, trials=10)
-        each = replace(found, verdict=verdict, looks=looks)
-        ((sentence, _),) = settling_advice([each], lambda *_: "", compared({"iris": {"none": [0.5], "scarf": [0.6]}}))
-        return sentence
-
-    assert "look" not in advised(())
-    assert "if you look no sooner: the looks so far leave 9 % of the level" in advised((10,))

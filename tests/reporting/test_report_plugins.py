@@ -7,7 +7,6 @@ import pytest
 from scarf_lightning.cli.tables import cell_table
 from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, register
-from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
 from scarf_lightning.reporting.drawings import read_drawings
 from scarf_lightning.reporting.making import make_report
@@ -37,6 +36,6 @@ def test_a_plugins_metric_is_everywhere(tmp_path: Path) -> None:
     assert "worst loss" in list(cell_table({}, rows).columns[0].cells)  # type: ignore[arg-type]
     drawings = read_drawings([{"draw": "win_matrix", "title": "t", "compare": "pretrain"}], "mine")
     results, options = read_results(cells_of_folder(tmp_path)[0]), ReportOptions(metric="worst")
-    report = make_report(results, drawings, options, title="t", command="", more_trials=change_sweep([]))
+    report = make_report(results, drawings, options, title="t", command="")
     assert report.answer[0].startswith("SCARF helps on wdbc: worst loss 4.0000 lower (")
     assert report.sections[1].blocks

@@ -11,7 +11,6 @@ import pytest
 
 from scarf_lightning.cli.tables import full_table
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import read_drawings
@@ -86,9 +85,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     # Losses need a store.
     drawn = [drawing for drawing in default_drawings(results) if drawing.name != "loss_curves"]
     drawings = read_drawings([entry | {"title": "t"} for entry in entries], "mine") + drawn
-    report = make_report(
-        results, drawings, ReportOptions(metric=metric), title="t", command="", more_trials=change_sweep([])
-    )
+    report = make_report(results, drawings, ReportOptions(metric=metric), title="t", command="")
     folder = tmp_path_factory.mktemp("report")
     # Figures take most of the time, and are tested elsewhere.
     sections = [replace(section, blocks=tables(section.blocks)) for section in report.sections]

@@ -12,7 +12,6 @@ from scarf_lightning.verdicts.centres import (
     FEWEST_DATASETS,
     FEWEST_TABLES,
     UNSEEN,
-    fewest_tables,
     mean_gain,
     mean_levels,
     median_gain,
@@ -65,7 +64,6 @@ def test_the_medians_levels_are_those_of_the_sign_test_and_ties_speak_for_neithe
     )  # fmt: skip
     assert median_gain(np.full(8, 0.25)) == (0.25, 0.25, 0.25)
     for level, fewest in ((0.95, 6), (0.975, 7), (0.99, 8)):
-        assert fewest_tables(1 - level) == fewest
         assert median_gain(np.arange(fewest), level=level)[1:] == (0, fewest - 1)
         assert np.isnan(median_gain(np.arange(fewest - 1), level=level)[1:]).all(), "nothing is rejected"
 

@@ -46,7 +46,7 @@ def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> 
     assert found.error == pytest.approx(welch(apart, table.mean(axis=1))[0])
     assert found.rows_variance == pytest.approx(table.mean(axis=0).var(ddof=1) / 60)
     assert found.fits_variance == pytest.approx(table.mean(axis=1).var(ddof=1) / 4)
-    assert (found.common, found.n_rows, found.n_tested) == (1.0, 60, 60)
+    assert (found.common, found.n_tested) == (1.0, 60)
     assert error_parts(list(table), [np.arange(60)] * 4, n_trained=40) == found, "rows that all test never train"
 
 
@@ -109,7 +109,7 @@ def test_rows_that_train_and_test_take_a_part_of_what_bounds_it() -> None:
 
     without, one, rest = (error_parts(values, rows, n_trained=number) for number in (0, 1, math.inf))
 
-    assert one.n_rows == pytest.approx(4 / 0.75)
+    assert one.common == 0.75
     for found, share in ((one, 0.75 / 4), (rest, 0.25)):
         added = OF_BOUND * within * share / (1 - share) / 5
         assert found.rows_variance - without.rows_variance == pytest.approx(added)
@@ -204,7 +204,7 @@ def test_the_share_that_trials_have_in_common_is_that_of_random_test_rows() -> N
         trial[random.permutation(500)[:100]] = 1 / 100
 
     assert common_share(shares) == pytest.approx(0.2, abs=0.01)
-    assert drawn(30, 500, 100, rows=1.0).n_rows == pytest.approx(500, rel=0.05)
+    assert drawn(30, 500, 100, rows=1.0).common == pytest.approx(100 / 500, rel=0.05)
     assert common_share(shares[:1]) == 0
 
 

@@ -22,7 +22,6 @@ table*: training sets are drawn from its rows, and new rows are like these.
   those on 34 tables. *next table*: what is predicted of one more.
 - *by axis*: cells of a product of axes, see `products`.
 - *looks*: looking again and again, see `looking`.
-- *advised*: where we cannot tell, as many trials as would settle it in four cases of five.
 
 *false* are answers that contradict the truth: a direction that is not there, or a size that is not. *direction* are
 true differences whose direction is found, whatever their size, and *beyond* those that are found to exceed the margin.
@@ -33,7 +32,7 @@ import math
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,6 @@ from scarf_lightning.verdicts import (
     judge,
     judge_rows,
     judge_tables,
-    next_table,
     welch_test,
 )
 from scarf_lightning.verdicts.answers import (
@@ -57,12 +55,9 @@ from scarf_lightning.verdicts.answers import (
     HELPING,
     HURTING,
     MARGIN,
-    needed_together,
 )
 from scarf_lightning.verdicts.centres import mean_levels, median_levels
 from scarf_lightning.verdicts.looks import Look
-from scarf_lightning.verdicts.over_tables import steadied
-from scarf_lightning.verdicts.power import MOST_TRIALS, settling
 from scarf_lightning.verdicts.scores import variance_of
 from scarf_lightning.verdicts.trial_rows import (
     RowsOfTrial,
@@ -377,31 +372,6 @@ def looked(drawn: Drawn, trials: int, seen: list[Look]) -> Verdict:
     return verdict
 
 
-def settled(random: Random, draws: int, comparisons: int, trials: int, world: World) -> Line:
-    """Comparisons of which we cannot tell: how many have an answer after as many trials as would settle it.
-
-    True differences lie anywhere within fifteen points. ``draws`` of the line are the comparisons to which trials were
-    advised, and *direction* those that are answered.
-    """
-    line = Line(f"advised on {comparisons} of a page, {trials} trials so far, {world}")
-    for _ in range(draws):
-        truths = random.uniform(-REACH, REACH, comparisons)
-        drawn = [draw(random, truth, MOST_TRIALS, world) for truth in truths]
-        found = [each.verdict(trials) for each in drawn]
-        needed = needed_together([verdict.levels for verdict in found])
-        for place, answer in enumerate(answers_together(found)):
-            parts = found[place].parts
-            if answer != CANNOT_TELL or parts is None:
-                continue
-            advised = settling(found[place].difference, parts, MARGIN, needed[place]).trials
-            if advised is None:
-                continue
-            later = answers_together([each.verdict(advised) for each in drawn])
-            line.draws += 1
-            line.direction += later[place] != CANNOT_TELL
-    return line
-
-
 # Over tables --------------------------------------------------------------------------------------------------------
 
 Gains = Callable[[Random, int], Floats]
@@ -468,49 +438,6 @@ def centres(random: Random, draws: int, n: int, name: str) -> list[Line]:
     return [of_median, of_mean]
 
 
-@dataclass
-class Forecast:
-    """One line on predictions of the next table: said and happened, by how likely it was said to be."""
-
-    what: str
-    said: list[float] = field(default_factory=list)
-    came: list[bool] = field(default_factory=list)
-
-    def by_likelihood(self) -> list[tuple[float, float, int]]:
-        """The mean of what was said, how often it came, and their number: up to a third, to two thirds, and more."""
-        said, came = np.array(self.said), np.array(self.came)
-        found = []
-        for low, high in ((0.0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1.01)):
-            inside = (said >= low) & (said < high)
-            n = int(inside.sum())
-            found.append((float(said[inside].mean()), float(came[inside].mean()), n) if n else (0.0, 0.0, 0))
-        return found
-
-
-def forecasts(random: Random, draws: int) -> Iterator[Forecast]:
-    """Predictions of one more table: of drawn kinds of tables, and of each of 34 tables from the others."""
-    for name, tail in (("normal gains", 50.0), ("gains far out", 2.0)):
-        drawn = Forecast(f"6 to 40 tables, {name}")
-        for _ in range(draws):
-            centre, spread, noise = random.normal() * 0.02, random.uniform(0.005, 0.05), random.uniform(0.005, 0.03)
-            gains = centre + spread * random.standard_t(tail, size=int(random.integers(7, 42)))
-            measured = gains[1:] + random.normal(size=len(gains) - 1) * noise
-            found = next_table(measured, np.full(len(measured), noise), MARGIN)
-            drawn.said += [found.gains, found.loses]
-            drawn.came += [gains[0] > MARGIN, gains[0] < -MARGIN]
-        yield drawn
-    left_out = Forecast("one of 34 tables from the others, measured gain")
-    for competitor in ("SCARF", "VIME", "SCARF AE", "SubTab"):
-        for labels in ("20", "50", "100", "500"):
-            gains, errors = gains_of_study(competitor, labels)
-            for place, gain in enumerate(gains):
-                others = np.delete(np.arange(len(gains)), place)
-                found = next_table(gains[others], steadied(errors[others]), MARGIN)
-                left_out.said += [found.gains, found.loses]
-                left_out.came += [bool(gain > MARGIN), bool(gain < -MARGIN)]
-    yield left_out
-
-
 Job = tuple[str, Callable[..., Line | list[Line]], int, tuple[Any, ...]]
 """The section of a line, the function that counts it, its draws, and its arguments."""
 
@@ -557,9 +484,6 @@ def jobs(draws: int) -> Iterator[Job]:
         yield "pages", rounds, half, (truth,)
     for name in ("SCARF with 20", "VIME with 20", "VIME with 50", "SCARF AE with 50"):
         yield "centres", centres, draws, (34, name)
-    for comparisons in (1, 5):
-        for trials in (5, 10):
-            yield "advised", settled, 4 * draws // comparisons, (comparisons, trials, World(by_rows=0.0, by_seed=0.04))
     # A product takes these worlds too.
     from .products import product
 
@@ -614,9 +538,7 @@ def main() -> None:
             every = sorted([*others, *lines], key=lambda line: order.index(line.section))
             calibration_page.write(replace(figures, simulated=every))
             return
-        predicted = forecasts(np.random.default_rng(2), given.draws // 2)
-        its = {each.what: each.by_likelihood() for each in predicted}
-        figures = replace(figures, draws=given.draws, simulated=lines, next_table=its)
+        figures = replace(figures, draws=given.draws, simulated=lines)
     if given.openml:
         from .real_tables import real_lines
 

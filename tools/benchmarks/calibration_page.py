@@ -6,8 +6,8 @@ python -m tools.benchmarks.calibration_page      the tables again, from the figu
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from scarf_lightning.intervals import Interval
@@ -71,14 +71,12 @@ class Figures:
         draws: of a line of simulated tables.
         tables: that were drawn for a line of real tables.
         simulated, real: lines.
-        next_table: by kind of tables, `Forecast.by_likelihood`.
     """
 
     draws: int = 0
     tables: int = 0
     simulated: Sequence[Line] = ()
     real: Sequence[Line] = ()
-    next_table: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
 
 
 def read(file: Path = FILE) -> Figures:
@@ -95,7 +93,6 @@ def write(figures: Figures) -> None:
     for kind, each in (("simulated", figures.simulated), ("real", figures.real)):
         records = ",\n".join(json.dumps(asdict(line)) for line in each)
         lines.append(f'"{kind}": [\n{records}\n]')
-    lines.append(f'"next_table": {json.dumps(figures.next_table, indent=1)}')
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     PAGE.write_text(page(figures, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -105,12 +102,10 @@ def page(figures: Figures, text: str) -> str:
 
     A table lies between the comments ``<!-- table: SECTION -->`` and ``<!-- end -->``.
     """
-    tables = {"next table": _next_table(figures.next_table)}
+    sections: dict[str, list[Line]] = {}
     for line in (*figures.simulated, *figures.real):
-        tables.setdefault(line.section, "")
-    for section in tables.keys() - {"next table"}:
-        its = [line for line in (*figures.simulated, *figures.real) if line.section == section]
-        tables[section] = _table(its)
+        sections.setdefault(line.section, []).append(line)
+    tables = {section: _table(lines) for section, lines in sections.items()}
     for section, table in tables.items():
         start = f"<!-- table: {section} -->\n"
         if start not in text:
@@ -163,15 +158,6 @@ def _percent(count: int, of: int) -> str:
         return NOTHING
     error = math.sqrt(max(count, 1) * max(of - count, 1) / of) / of
     return f"{100 * count / of:.1f} ± {100 * error:.1f}"
-
-
-def _next_table(predicted: Mapping[str, Sequence[Sequence[float]]]) -> str:
-    """What was said of the next table and what came, in three classes of likelihood."""
-    said = ["| what | up to a third | to two thirds | more | predictions |", "|---|--:|--:|--:|--:|"]
-    for what, classes in predicted.items():
-        parts = [f"{100 * mean:.0f} / {100 * came:.0f}" if n else NOTHING for mean, came, n in classes]
-        said.append(f"| {what} | {' | '.join(parts)} | {sum(int(n) for *_, n in classes)} |")
-    return "\n".join(said)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr
 
-from scarf_lightning.verdicts import ErrorParts, Verdict, settling
-from scarf_lightning.verdicts.answers import ALONE, CANNOT_TELL, HELPING, HURTING, MARGIN
+from scarf_lightning.verdicts import ErrorParts, Verdict
+from scarf_lightning.verdicts.answers import HELPING, HURTING, MARGIN
 from scarf_lightning.verdicts.looks import bounds
-from scarf_lightning.verdicts.power import MOST_TRIALS
 from scarf_lightning.verdicts.rows_and_fits import FEWEST_FREEDOM, MOST_IN_TRAINING, OF_BOUND
 from scarf_lightning.verdicts.verdict import after_looks, judge_parts
 
@@ -37,7 +36,7 @@ EASE, LASTING, OF_TRIAL = 0.9, 0.6, 0.7
 MEAN_EASE = 0.85
 GAIN = {"lucks": 0.055, "margins": 0.24}
 """By how much the first competitor is better where it is: about 5.5 points of accuracy."""
-FEW, MANY = (5, 10, 20, 30), tuple(range(3, 61))
+FEW, MANY, MOST_TRIALS = (5, 10, 20, 30), tuple(range(3, 61)), 100
 SURELY = 1.1
 """A level above this factor of what a look may spend claims nothing, however levels are rounded."""
 
@@ -93,19 +92,6 @@ class Looks:
         # Of twenty sequences one claims, and the verdicts of the others take most of the time.
         return self.looked(MANY) if (levels <= SURELY * of_each(MANY)).any() else []
 
-    def advised(self) -> list[Verdict]:
-        """The verdicts of whoever follows the advice on trials to its end."""
-        numbers = [FEW[0]]
-        while True:
-            verdicts = self.looked(numbers)
-            last = verdicts[-1]
-            if last.answer != CANNOT_TELL or last.parts is None or numbers[-1] >= MOST_TRIALS:
-                return verdicts
-            advised = settling(last.difference, last.parts, MARGIN, ALONE, numbers).trials
-            if advised is None:
-                return verdicts
-            numbers.append(advised)
-
 
 def looking(random: Random, draws: int, world: LookedAt, gain: bool) -> list[Line]:
     """Answers of one look, of several, and of many, where nothing differs or where the first competitor gains."""
@@ -117,7 +103,6 @@ def looking(random: Random, draws: int, world: LookedAt, gain: bool) -> list[Lin
     ways["looks at 5, 10, 20 and 30 trials"] = lambda looks: looks.looked(FEW)
     if not gain:
         ways["looking after each trial from 3 to 60"] = Looks.followed
-        ways["advice followed from 5 trials on"] = Looks.advised
     lines = {way: Line(f"{way}, {world}", truth=truth) for way in ways}
     most = FEW[-1] if gain else MOST_TRIALS
     for _ in range(draws):

@@ -382,10 +382,6 @@ EQUIVALENT = (
     ("verdicts/frame.py", "np.zeros(len(tested[0]", "np.zeros(len(tested[-1]"),
     # Levels are floats.
     ("verdicts/answers.py", "np.array(levels, dtype=np.float64).T", "np.array(levels).T"),
-    # Student's t is symmetric.
-    ("verdicts/power.py", "np.divide(bounds - difference", "np.divide(bounds + difference"),
-    # A level that is not enough is looked at once more.
-    ("verdicts/power.py", "            continue\n", "            pass\n"),
     # Only the type is looked at.
     ("options/option.py", "LARGEST[type(value + 0)]", "LARGEST[type(value + 1)]"),
     # The ends of functions.

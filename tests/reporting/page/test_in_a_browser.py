@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.reporting.advice import change_sweep
 from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
 from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.making import make_report, write_report
@@ -85,9 +84,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fill_store(folder / "results", datasets=14, trials=3, pretrains=("none", "scarf", "scarf_ae"))
     results = read_results(cells_of_folder(folder / "results")[0])
     drawings = default_drawings(results)
-    report = make_report(
-        results, drawings, ReportOptions(), title="A title", command="python report.py", more_trials=change_sweep([])
-    )
+    report = make_report(results, drawings, ReportOptions(), title="A title", command="python report.py")
     index = write_report(report, folder / "report")
     html = index.read_text(encoding="utf-8")
     index.write_text(html.replace("<head>", f"<head>{WATCH}").replace("</body>", f"{LOOK}</body>"), encoding="utf-8")
