@@ -11,7 +11,7 @@ for each fold.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +31,6 @@ LARGEST = math.log(100)
 """The largest |log T|."""
 
 
-@dataclass(frozen=True)
-class OutOfFold:
-    """Predictions of the n labelled rows of T trials by fits without them: probabilities ``(T, n, C)``, and which of
-    them count, ``(T, n)``."""
-
-    probabilities: Floats
-    count: NDArray[np.bool_]
-
-
 def with_temperature(
     method: Method, stack: Stack, phase: SupervisedPhase, outcome: MethodResult
 ) -> tuple[MethodResult, Floats]:
@@ -48,15 +39,13 @@ def with_temperature(
     Args:
         method, stack, phase: that gave the result.
     """
-    out_of_fold, effort = _out_of_fold(method, stack, phase)
+    probabilities, counts, effort = _out_of_fold(method, stack, phase)
     weights = stack.table.weights
     temperatures, predictions = [], []
     for position, labels in enumerate(stack.data.labels):
-        counts = out_of_fold.count[position]
-        row_weights = None
-        if weights is not None:
-            row_weights = weights[stack.data.labelled[position]][counts]
-        fitted = fitted_temperature(out_of_fold.probabilities[position][counts], labels[counts], row_weights)
+        chosen = counts[position]
+        row_weights = None if weights is None else weights[stack.data.labelled[position]][chosen]
+        fitted = fitted_temperature(probabilities[position][chosen], labels[chosen], row_weights)
         temperatures.append(fitted)
         predictions.append(tempered(outcome.predictions[position], fitted))
     result = replace(
@@ -68,8 +57,11 @@ def with_temperature(
     return result, np.array(temperatures)
 
 
-def _out_of_fold(method: Method, stack: Stack, phase: SupervisedPhase) -> tuple[OutOfFold, list[MethodResult]]:
-    """Predictions of each labelled row by a fit without its fold, and what these fits took."""
+def _out_of_fold(
+    method: Method, stack: Stack, phase: SupervisedPhase
+) -> tuple[Floats, NDArray[np.bool_], list[MethodResult]]:
+    """Probabilities of the n labelled rows by fits without their folds, ``(T, n, C)``; which of them count, ``(T, n)``;
+    and what these fits took."""
     data = stack.data
     n_trials, n = data.labels.shape
     probabilities = np.full((n_trials, n, stack.table.target.n_outputs), np.nan)
@@ -77,12 +69,8 @@ def _out_of_fold(method: Method, stack: Stack, phase: SupervisedPhase) -> tuple[
     results: list[MethodResult] = []
     # One row cannot both train and be predicted.
     n_folds = min(TEMPERATURE_FOLDS, n) if n > 1 else 0
-    folds = np.stack(
-        [
-            folds_of(labels, n_folds, trial, stack.streams)
-            for labels, trial in zip(data.labels, data.trials, strict=True)
-        ]
-    )
+    pairs = zip(data.labels, data.trials, strict=True)
+    folds = np.stack([folds_of(labels, n_folds, trial, stack.streams) for labels, trial in pairs])
     # A fit on fewer rows must not pass the bound below which its length is fixed, if that on all rows does not.
     settings = phase.settings
     if n + data.n_labels_inside >= settings.fixed_below:
@@ -99,7 +87,7 @@ def _out_of_fold(method: Method, stack: Stack, phase: SupervisedPhase) -> tuple[
             is_taught = np.isin(labels, fold_stack.data.labels[position])
             is_finite = np.isfinite(probabilities[position]).all(axis=1)
             counts[position] |= is_held[position] & is_taught & is_finite & ~result.diverged[position]
-    return OutOfFold(probabilities, counts), results
+    return probabilities, counts, results
 
 
 def _fold_data(data: TrialData, is_held: NDArray[np.bool_]) -> TrialData:
