@@ -212,6 +212,7 @@ def write(
         sections=more,
     )
     index = write_report(page, Path(out or f"reports/{subject.name}"))
+    page.answers.remember()
     made_by = {"command": command} | asdict(chosen)
     notes = [*page.about, *page.warnings]
     table = _summary(page)

@@ -145,6 +145,7 @@ class Terminal:
             for sentence in run.in_words:
                 console.say(sentence)
             answers = run.answers
+            answers.remember()
             if answers.by_axis is not None:
                 console.print(means_by_axis(answers.by_axis.product, answers.results, metric, console.width))
             if n_skipped:
@@ -244,7 +245,9 @@ class SoFar(Terminal):
         # Imports pandas.
         from ..reporting.run_results import compared_run
 
-        answer = compared_run(request, surveyed).in_words
+        run = compared_run(request, surveyed)
+        answer = run.in_words
+        run.answers.remember()
         # A round in which nothing was trained has the answer of the one before it.
         if answer and n_skipped < len(surveyed):
             self.say(f"So far: {' '.join(answer)}")

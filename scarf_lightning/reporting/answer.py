@@ -17,7 +17,7 @@ from .advice import trials_sentence
 from .axis_page import axis_blocks, axis_details
 from .blocks import NOTHING, Block, Entry, Paragraph, Section, Table, entry, table
 from .cell_results import CellResults
-from .comparisons import Comparison, compare_all
+from .comparisons import Comparison, comparisons_alone
 from .competitors import named_by, named_cells
 from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
 from .learning import probability_note
@@ -30,7 +30,7 @@ from .sentences import OVER_LABELS, TOGETHER, mean_and_median, references, shown
 from .worth_table import worth_in_words, worth_table
 
 BLANK = Entry(NOTHING, None)
-BY_METRIC = ("answer", "difference", "difference_low", "difference_high", "difference_coverage")
+BY_METRIC = ("difference", "difference_low", "difference_high")
 """The columns that the file of several metrics has for each comparison."""
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spearman")
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
@@ -45,7 +45,7 @@ def answer_sections(answers: Answers) -> list[Section]:
     details = _details(answers)
     if answers.by_axis is not None:
         first = axis_blocks(answers.by_axis, answers.results, answers.options)
-        details = [*axis_details(answers.by_axis, answers), _summary(answers), *details]
+        details = [*axis_details(answers.by_axis), _summary(answers), *details]
     else:
         first = _cell_by_cell(answers)
         if answers.why_not:
@@ -107,13 +107,12 @@ def _details(answers: Answers) -> list[Block]:
 
 
 def metrics_table(answers: Answers) -> Table | None:
-    """The answers by the leading metric and by others, side by side; None if no other metric is known."""
+    """The differences by the leading metric and by others, side by side; None if no other metric is known."""
     comparisons, results, options = answers.comparisons, answers.results, answers.options
     leading = options.measure
-    by_metric = {leading.name: {each.label: each for each in comparisons}}
-    # The answers by each metric are corrected among themselves, as on a page of their own.
-    for name in beside(results, leading):
-        metric_comparisons = compare_all(results, replace(options, metric=name))
+    by_metric: dict[str, dict[str, Comparison]] = {}
+    for name in (leading.name, *beside(results, leading)):
+        metric_comparisons = comparisons_alone(results, replace(options, metric=name))
         by_metric[name] = {each.label: each for each in metric_comparisons}
     # A report of one metric needs no table of metrics.
     if len(by_metric) < 2:
@@ -126,15 +125,15 @@ def metrics_table(answers: Answers) -> Table | None:
             other = by_label.get(each.label)
             if other is None:
                 continue
-            row[name] = f"{shown_answer(other)}; {effect(other, metric_named(name))}"
+            row[name] = effect(other, metric_named(name))
             known = evidence_columns(other)
             data.append({"competitor": each.label, "metric": name} | {column: known[column] for column in BY_METRIC})
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
     headings = {name: metric_named(name).label for name in by_metric}
     caption = (
-        f"The answers by several metrics. {capitalised(leading.label)} leads, because it was chosen "
-        "first. Answers by one metric hold together; a direction that only one of the others claims may be chance."
+        f"Differences by several metrics, with intervals of 95 %. Answers are by {leading.label}, which was chosen "
+        "first; nothing is claimed of the others."
     )
     return table("metrics", caption, frame, headings=headings, data=pd.DataFrame(data))
 

@@ -8,15 +8,13 @@ import pandas as pd
 
 from ..errors import capitalised
 from ..metrics import Metric
-from ..verdicts.amounts import ends_of, signed
 from .axis_sentences import HOLD_TOGETHER
 from .blocks import Block, Entry, Paragraph, Table, table
-from .by_axis import AnswersByAxis, Effect, Product, effects_within, means_grid
+from .by_axis import AnswersByAxis, Effect, Product, means_grid
 from .cell_results import CellResults
 from .effects import effects_picture
 from .levels import level_over
 from .names import column_in_words
-from .questions import Answers
 from .report_options import ReportOptions
 from .schema import arrange_columns, evidence_columns
 from .sentences import shown_answer
@@ -53,22 +51,6 @@ def _means_data(product: Product, results: CellResults, metric: Metric) -> pd.Da
     return pd.DataFrame(data)
 
 
-def effects_table(effects: Sequence[Effect], metric: Metric) -> Table:
-    """The effects within each setting of the other axes, in the order of the axes."""
-    lines = []
-    for each in effects:
-        difference = signed(each.verdict.difference, metric)
-        lines.append((each.label, each.reference, shown_answer(each), difference, ends_of(each.verdict, metric)))
-    frame = pd.DataFrame(lines, columns=["setting", "beside", "answer", "difference", "interval"])
-    unit = f", {metric.unit}" if metric.unit else ""
-    headings = {"difference": f"improvement{unit}", "interval": "its interval"}
-    caption = (
-        "Simple effects: each value beside the first of its axis, within each setting of the other axes. One that is "
-        "in the table of all cells has its answer and interval; the others are corrected among themselves (Holm)"
-    )
-    return table("simple_effects", caption, frame, headings=headings, data=effects_frame(effects))
-
-
 def effects_frame(effects: Sequence[Effect]) -> pd.DataFrame:
     """A row an effect or interaction, as CSV and JSON have it."""
     data = []
@@ -90,9 +72,8 @@ def axis_blocks(answers: AnswersByAxis, results: CellResults, options: ReportOpt
     return [effects_picture(every, options), means_table(answers.product, results, options.measure)]
 
 
-def axis_details(by_axis: AnswersByAxis, answers: Answers) -> list[Block]:
-    """What stands behind the answers by axis: how they hold together, all effects, and the effects within each setting,
-    as the comparisons of cells have them."""
+def axis_details(by_axis: AnswersByAxis) -> list[Block]:
+    """What stands behind the answers by axis: how they hold together, and all effects."""
     every = effects_frame([*by_axis.effects, *by_axis.interactions])
     lines = []
     for each in (*by_axis.effects, *by_axis.interactions):
@@ -101,6 +82,4 @@ def axis_details(by_axis: AnswersByAxis, answers: Answers) -> list[Block]:
     blocks: list[Block] = [Paragraph(HOLD_TOGETHER)]
     blocks += [Paragraph(sentence) for sentence in by_axis.product.left_out]
     blocks.append(table("effects", "Effects of the axes, and their interactions", frame, data=every))
-    if within := effects_within(by_axis.product, answers.every, answers.results, answers.options):
-        blocks.append(effects_table(within, answers.options.measure))
     return blocks

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..errors import enumeration
 from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import CANNOT_TELL
-from ..verdicts.factors import Contrast, Setting, interactions, main_effects, simple_effects
+from ..verdicts.factors import Contrast, Setting, interactions, main_effects
 from .cell_results import CellResults
 from .comparisons import Comparison, claimed_after_looks, compared
 from .levels import level_over
@@ -21,10 +21,6 @@ from .report_options import ReportOptions
 
 OVER_ALL = "average"
 """The heading of means over the settings of an axis: a corruption is called mean."""
-SIMPLE = "simple effects"
-"""The family of all effects within a setting that no other comparison is of."""
-MOST_SIMPLE = 60
-"""Effects within a setting of the other axes that a page lists."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +58,9 @@ class Effect(Comparison):
         return self.contrast.factors
 
     @property
-    def family(self) -> str:
-        """Its axis, that of all interactions, or that of all effects within one setting of the other axes."""
-        return SIMPLE if len(self.contrast.ones) == 1 else super().family
-
-    @property
     def question(self) -> str:
-        """The axes with the number of settings that it is over, which an effect within one of them has not."""
-        n_pairs = len(self.pairs) // len(self.datasets)
-        # Within one setting two cells are compared, as they are without axes.
-        return f"{' × '.join(self.axes)} over {n_pairs} settings" if n_pairs > 1 else ""
+        """The axes with the number of settings that it is over."""
+        return f"{' × '.join(self.axes)} over {len(self.pairs) // len(self.datasets)} settings"
 
 
 @dataclass(frozen=True)
@@ -137,39 +126,6 @@ def answers_by_axis(product: Product, results: CellResults, options: ReportOptio
     effects = [each for each in every if not each.contrast.is_interaction]
     both = [each for each in every if each.contrast.is_interaction]
     return AnswersByAxis(product, effects, both)
-
-
-def effects_within(
-    product: Product, comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions
-) -> list[Effect]:
-    """The effects of each axis within each setting of the other axes; none if they are more than `MOST_SIMPLE`.
-
-    Such an effect compares two cells. If these are one of the page's ``comparisons``, its interval and its answer are
-    the effect's. The other effects are one family.
-    """
-    within = simple_effects(product.axes)
-    # Nobody reads more of them, and those of a sweep over many datasets take minutes.
-    if len(within) * len(product.cells) > MOST_SIMPLE:
-        return []
-    effects = _compared(within, product, results, options)
-    known: dict[frozenset[tuple[int, int]], Comparison] = {frozenset(each.pairs): each for each in comparisons}
-    others = [each for each in effects if frozenset(each.pairs) not in known]
-    for each in claimed_after_looks(others, results, options):
-        known[frozenset(each.pairs)] = each
-    return [_answered_as(known[frozenset(each.pairs)], each) for each in effects]
-
-
-def _answered_as(comparison: Comparison, effect: Effect) -> Effect:
-    """The effect with the answer on its two cells."""
-    return replace(
-        effect,
-        verdict=comparison.verdict,
-        claimed=comparison.claimed,
-        p_together=comparison.p_together,
-        needed=comparison.needed,
-        spoilt=comparison.spoilt,
-        looks=comparison.looks,
-    )
 
 
 def value_alone(axis: str, value: str, results: CellResults) -> str:
@@ -313,10 +269,6 @@ def _effect(
     values = _values_in_words(contrast.factors, contrast.values, results)
     references = _values_in_words(contrast.factors, contrast.references, results)
     name = " × ".join(values)
-    within = ""
-    if not contrast.is_interaction and len(contrast.ones) == 1 and len(product.axes) > 1:
-        within = _within(contrast, list(product.axes), results)
-        name = f"{name} with {within}"
     budgets = results.competition.budgets
     first = next(iter(by_dataset.values()))[contrast.ones[0]]
     comparison = compared(
@@ -334,18 +286,8 @@ def _effect(
         **vars(comparison),
         values=_alone(contrast.factors, contrast.values, results),
         references=_alone(contrast.factors, contrast.references, results),
-        over=f"with {within}" if within else _over(contrast.factors, product.axes),
+        over=_over(contrast.factors, product.axes),
     )
-
-
-def _within(contrast: Contrast, axes: Sequence[str], results: CellResults) -> str:
-    """The setting of the other axes of a simple effect, in words."""
-    (setting,) = contrast.ones
-    words = []
-    for axis, value in zip(axes, setting, strict=True):
-        if axis not in contrast.factors:
-            words.append(value_in_words(axis, value, results.labels))
-    return ", ".join(words)
 
 
 def _values_in_words(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> list[str]:

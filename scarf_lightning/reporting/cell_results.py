@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ class ReportedCell:
         failure: why it failed when it was last tried.
         rows: of its finished trials, if they have been read.
         target: what it predicts, if ``rows`` are given.
+        stored: its records, if they have been read.
     """
 
     axes: Row
@@ -74,6 +75,7 @@ class ReportedCell:
     failure: str | None = None
     rows: Sequence[Row] = ()
     target: Target | None = None
+    stored: Stored | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class CellResults:
         labels: by axis, what people call its parts.
         targets: what the cells predict, by label, as far as that is known.
         metric: the one that they ask for, or else the one that their targets lead with.
+        stored: the records of the cells that have been read so far, by label.
         measured: the trials that verdicts have computed so far, by cell and metric.
     """
 
@@ -106,6 +109,7 @@ class CellResults:
     labels: Labels = field(default_factory=dict)
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
+    stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
     measured: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
     _values: dict[str, dict[int, list[Any]]] = field(default_factory=dict, init=False, compare=False, repr=False)
     _signs: dict[int, str] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -114,6 +118,12 @@ class CellResults:
     def axes(self) -> list[str]:
         """The columns that say what a cell is."""
         return [column for column in self.cells.columns if column not in NOT_AXES]
+
+    def stored_of(self, cell: int) -> Stored | None:
+        """The records of a cell, which are read once; None of a cell that is in no store."""
+        if cell not in self.stored and cell in self.folders:
+            self.stored[cell] = read_cell(self.folders[cell])
+        return self.stored.get(cell)
 
     def trials_of(self, cell: int) -> pd.DataFrame:
         """The rows of `trials` that are of a cell."""
@@ -197,12 +207,14 @@ def read_results(
     damaged = dict(damaged or {})
     rows_of_cells: list[Sequence[Row]] = []
     targets: dict[int, Target] = {}
+    records: dict[int, Stored] = {}
     for label, cell in enumerate(wanted):
         rows, target = cell.rows, cell.target
         # A run brings the rows that it has just trained; a report of a folder reads them.
         if not rows and cell.folder is not None:
-            rows, target, unreadable = _read_rows(cell.folder, cell.trials)
-            damaged |= unreadable
+            records[label] = stored = cell.stored or read_cell(cell.folder)
+            rows, target = _rows_of(stored, cell.trials)
+            damaged |= stored.damaged
         rows_of_cells.append(rows)
         if target is not None:
             targets[label] = target
@@ -230,17 +242,17 @@ def read_results(
         labels=labels,
         targets=targets,
         metric=metric,
+        stored=records,
     )
 
 
-def _read_rows(folder: Path, n_trials: int) -> tuple[list[Row], Target | None, Mapping[Path, str]]:
-    """The stored rows of a cell's first trials, its target if it is known, and its damaged records."""
-    stored = read_cell(folder)
+def _rows_of(stored: Stored, n_trials: int) -> tuple[list[Row], Target | None]:
+    """The stored rows of a cell's first trials, and its target if it is known."""
     measured = measured_rows(stored)
     # The store may hold more trials than are wanted, or lack some in between.
     rows = [measured[trial] for trial in range(n_trials) if trial in measured]
     target = None if stored.description is None else stored.target
-    return rows, target, stored.damaged
+    return rows, target
 
 
 def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
@@ -350,7 +362,8 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
         # A later run may have added trials beyond those that the description was written for.
         last = max(stored.rows, default=-1)
         n_trials = max(_asked_for(cell["overrides"]), last + 1)
-        wanted.append(_described_cell(cell, names[table], readings[table], folder, n_trials))
+        reported = _described_cell(cell, names[table], readings[table], folder, n_trials)
+        wanted.append(replace(reported, stored=stored))
     return wanted, damaged, sentences
 
 
@@ -461,10 +474,10 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     """The curves of some cells' wanted trials with the columns `CURVE`, NaN for a loss that a phase does not have."""
     frames = []
     for cell in cells:
-        trials = results.trials_of(cell)["trial"]
-        if trials.empty:
+        trials, stored = results.trials_of(cell)["trial"], results.stored_of(cell)
+        if trials.empty or stored is None:
             continue
-        curves, damaged = read_curves(read_cell(results.folders[cell]))
+        curves, damaged = read_curves(stored)
         results.damaged.update(damaged)
         wanted = curves.assign(cell=cell)[curves["trial"].isin(trials)]
         # An empty frame would make the types of the others those of objects.
@@ -478,8 +491,10 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
 def environments(results: CellResults) -> list[dict[str, str]]:
     """The versions and hardware that each of the cells' stacks was trained with."""
     flat = []
-    for folder in results.folders.values():
-        stack_environments, damaged = read_environments(read_cell(folder))
+    for cell in results.folders:
+        stored = results.stored_of(cell)
+        assert stored is not None
+        stack_environments, damaged = read_environments(stored)
         results.damaged.update(damaged)
         for environment in stack_environments:
             # Packages are listed beside the hardware, one line each.

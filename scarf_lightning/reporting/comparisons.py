@@ -63,7 +63,17 @@ class Comparison(Judged):
 
 
 def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison]:
-    """Every comparison of which both sides have a trial, best first.
+    """Every comparison of which both sides have a trial, with the answers that hold together, best first.
+
+    Raises:
+        UsageError: no competitor is the reference that the options name.
+    """
+    # Answers are corrected before they are sorted, and the order decides nothing.
+    return sorted(claimed_after_looks(comparisons_alone(results, options), results, options), key=_best_first)
+
+
+def comparisons_alone(results: CellResults, options: ReportOptions) -> list[Comparison]:
+    """Every comparison of which both sides have a trial, by itself: nothing is claimed.
 
     Raises:
         UsageError: no competitor is the reference that the options name.
@@ -81,8 +91,7 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     several = len({pair.context for pair in pairs}) > 1
     for group in groups.values():
         comparisons.append(_compare(group, results, options, several=several))
-    # Answers are corrected before they are sorted, and the order decides nothing.
-    return sorted(claimed_after_looks(comparisons, results, options), key=_best_first)
+    return comparisons
 
 
 def claimed_after_looks(comparisons: Sequence[C], results: CellResults, options: ReportOptions) -> list[C]:

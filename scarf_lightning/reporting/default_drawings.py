@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..results import keeps_predictions, read_cell
+from ..results import keeps_predictions
 from .cell_results import CellResults
 from .competitors import named_by, select
 from .drawings import Drawing, read_drawings
@@ -105,8 +105,8 @@ def _dataset_drawings(results: CellResults) -> list[dict[str, Any]]:
 def _drawings_of_predictions(results: CellResults, dataset: str) -> Mapping[str, str]:
     """The target's drawings with the beginnings of their titles; none if no cell has kept its predictions."""
     cells = results.cells.index[results.cells["dataset"] == dataset]
-    stored = [results.folders[cell] for cell in cells if cell in results.folders]
-    if not any(keeps_predictions(read_cell(folder)) for folder in stored):
+    stored = [results.stored_of(cell) for cell in cells]
+    if not any(keeps_predictions(each) for each in stored if each is not None):
         return {}
     # All cells of a dataset predict the same target.
     return next(results.targets[cell].drawings for cell in cells if cell in results.targets)

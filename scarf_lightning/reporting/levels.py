@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..intervals import FEWEST, SIZES, Interval, median_sizes, overlap_ratio
 from ..metrics import Metric
-from ..results import Predictions, Rows, has_predictions, read_cell, read_predictions, values_of
+from ..results import Predictions, Rows, read_cell, read_predictions, values_of
 
 if TYPE_CHECKING:
     from ..verdicts.frame import Trials
@@ -131,11 +131,9 @@ def trials_of(results: "CellResults", cell: int, metric: Metric) -> "Trials":
 
 def _predictions(results: "CellResults", cell: int) -> dict[int, Predictions]:
     """The predictions of a cell's trials that were kept."""
-    # Reading a cell takes a hundred times as long as the look.
-    if cell not in results.folders or not has_predictions(results.folders[cell]):
-        return {}
+    stored = results.stored_of(cell)
     # A damaged file costs its own trials alone, and the page lists it.
-    kept, damaged = read_predictions(read_cell(results.folders[cell]))
+    kept, damaged = ({}, {}) if stored is None else read_predictions(stored)
     results.damaged.update(damaged)
     return kept
 

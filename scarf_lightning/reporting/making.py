@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from ..errors import UsageError, counted
 from ..metrics import Metric
-from ..results import Row, read_cell, source_commit
+from ..results import Row, source_commit
 from ..results.claims import folder_time
 from ..results.files import UNFINISHED, remove_unfinished, temporary
 from ..screen import escaped
@@ -25,7 +25,7 @@ from .blocks import FORMATS, Block, Paragraph, Picture, Section, Table, named, t
 from .cell_results import CellResults, environments
 from .competitors import named_cells
 from .drawings import Drawing, draw_all
-from .questions import answers_of
+from .questions import Answers, answers_of
 from .report_options import ReportOptions
 from .schema import documented
 from .style import as_inline, as_svg, save
@@ -60,12 +60,14 @@ class Report:
         title: of the page.
         about: the lines under the answer.
         sections: of the page, the answer first.
+        answers: that it shows.
         options: the columns of options that its tables may have.
     """
 
     title: str
     about: list[str]
     sections: list[Section]
+    answers: Answers
     options: Sequence[str] = ()
 
     @property
@@ -123,7 +125,7 @@ def make_report(
     n_diverged = int(results.trials["diverged"].sum())
     if n_diverged:
         about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
-    return Report(title, [line for line in about if line], made, results.axes)
+    return Report(title, [line for line in about if line], made, answers, results.axes)
 
 
 def _check_results(results: CellResults, metric: Metric) -> None:
@@ -255,10 +257,8 @@ def copies_sentence(results: CellResults) -> str:
     """A sentence on datasets that have rows which equal an earlier row in every column; empty if none has."""
     counts = list[str]()
     for label, name in results.cells["dataset"].drop_duplicates().items():
-        folder = results.folders.get(int(str(label)))
-        if folder is None:
-            continue
-        description = read_cell(folder).description or {}
+        stored = results.stored_of(int(str(label)))
+        description = (stored and stored.description) or {}
         reading = description.get("reading", {})
         n_copies, n_rows = reading.get("n_copies"), reading.get("n_labelled")
         # Results of old versions do not count copies.

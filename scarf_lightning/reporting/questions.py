@@ -9,6 +9,7 @@ from .blocks import named
 from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
 from .cell_results import CellResults
 from .comparisons import Comparison, answered, compare_all
+from .remembered_looks import remember_looks
 from .report_options import ReportOptions
 from .sentences import answer_in_words, claims_in_words
 from .worth_table import Valued, worths
@@ -45,6 +46,11 @@ class Answers:
     def asked(self) -> Sequence[Comparison]:
         """The comparisons that advice is about."""
         return self.comparisons if self.by_axis is None else asked(self.by_axis)
+
+    def remember(self) -> None:
+        """Remember in the store that these answers were shown: further looks at the same cells are stricter."""
+        axes = [] if self.by_axis is None else [*self.by_axis.effects, *self.by_axis.interactions]
+        remember_looks([*self.every, *axes], self.results, self.options)
 
     def competitors_note(self, *, only_dropped: bool = False) -> str:
         """A sentence on the number of competitors, and on those that are in no comparison, with the reason; empty if

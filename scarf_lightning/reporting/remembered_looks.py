@@ -35,25 +35,17 @@ J = TypeVar("J", bound=Judged)
 
 
 def after_all_looks(comparisons: Sequence[J], results: CellResults, options: ReportOptions) -> list[J]:
-    """The comparisons with levels that hold after all looks that the store remembers; results of no store have none.
-
-    Whoever asks for a comparison shows it, so the looks at these are remembered, too.
-    """
+    """The comparisons with levels that hold after all looks that the store remembers; results of no store have none."""
     store = _store(results)
     if store is None:
         return list(comparisons)
-    metric, margin = options.measure.name, options.rope
     known = read_looks(store)
-    found, taken = [], []
+    found = []
     for each in comparisons:
-        looks = _looks_at(results, each, metric, known)
-        verdict = after_looks(each.verdict, looks, margin)
-        seen = {look.trials for look in looks}
-        found.append(replace(each, verdict=verdict, looks=tuple(sorted({*seen, verdict.looked_at}))))
-        # A look at trials that were seen already is none.
-        if verdict.basis != "none" and verdict.looked_at not in seen:
-            taken.append(found[-1])
-    _remember(results, store, taken, metric, margin)
+        looks = _looks_at(results, each, options.measure.name, known)
+        verdict = after_looks(each.verdict, looks, options.rope)
+        trials = {verdict.looked_at, *(look.trials for look in looks)}
+        found.append(replace(each, verdict=verdict, looks=tuple(sorted(trials))))
     return found
 
 
@@ -98,14 +90,22 @@ def _looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence
     return looks
 
 
-def _remember(results: CellResults, store: Path, comparisons: Sequence[Judged], metric: str, margin: float) -> None:
+def remember_looks(comparisons: Sequence[Judged], results: CellResults, options: ReportOptions) -> None:
     """Remember that comparisons, with their levels after the looks before, were shown.
 
-    Of a store that cannot be written a warning says so.
+    Of a store that cannot be written a warning says so. Results of no store are not remembered.
     """
+    store = _store(results)
+    if store is None:
+        return
+    metric, margin, known = options.measure.name, options.rope, read_looks(store)
     taken = []
     for judged in comparisons:
         verdict = judged.verdict
+        seen = {look.trials for look in _looks_at(results, judged, metric, known)}
+        # Nothing is claimed without an interval, and a look at trials that were seen already is none.
+        if verdict.basis == "none" or verdict.looked_at in seen:
+            continue
         look = _question(judged, metric) | {
             "pairs": sorted(set[Pair]().union(*_fingerprints(results, judged))),
             "margin": margin,

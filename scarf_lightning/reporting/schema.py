@@ -89,9 +89,9 @@ TABLES: dict[str, Mapping[str, str]] = {
     },
     "metrics": {
         "competitor": "name of the competitor", "metric": "name of the metric",
-        "answer": OF_A_COMPARISON["answer"], "difference": OF_A_COMPARISON["difference"],
-        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
-        "difference_coverage": OF_A_COMPARISON["difference_coverage"],
+        "difference": OF_A_COMPARISON["difference"],
+        "difference_low": "lower end of the 95 % interval of the difference",
+        "difference_high": "upper end of that interval",
     },
     "metric_table": {
         "dataset": "name of the dataset", "competitor": "name of the competitor",
@@ -153,7 +153,7 @@ TABLES: dict[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 """By kind of table its columns and what each holds. Beside them a table may have columns of options."""
-ALIASES = {"simple_effects": "effects", "epochs_table": "metric_table", "box_plot-gains": "gain_table"}
+ALIASES = {"epochs_table": "metric_table", "box_plot-gains": "gain_table"}
 """Kinds that have the columns of another."""
 COUNTS = ("trials", "datasets", "won", "lost")
 """Columns of whole numbers, which a line of a reference lacks."""

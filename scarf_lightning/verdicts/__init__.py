@@ -13,7 +13,7 @@ from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
 from .answers import ANSWERS, Answer, Levels, answer_of, corrected
 from .centres import mean_gain, mean_levels, median_gain, median_levels, outlying
 from .compare import ComparedResults, compare
-from .factors import Contrast, interactions, judge_contrast, main_effects, simple_effects
+from .factors import Contrast, interactions, judge_contrast, main_effects
 from .frame import Trials, combined, verdict_on
 from .influence import added_values, row_values
 from .judging import Judged, claimed_together, judged
@@ -50,6 +50,6 @@ __all__ = [
     "judged", "main_effects", "mean_gain", "mean_interval", "mean_levels", "median_gain", "median_levels",
     "outlying", "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
     "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of",
-    "simple_effects", "surviving_wins", "unseen_values", "verdict_on",
+    "surviving_wins", "unseen_values", "verdict_on",
     "welch_test", "wilcoxon_cliques", "wilcoxon_tests", "win_matrix", "worth_in_labels",
 ]  # fmt: skip

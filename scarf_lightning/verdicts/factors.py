@@ -7,7 +7,7 @@ they are judged like any other difference, see `frame.verdict_on`, and the error
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import UsageError
 from ..metrics import Metric
@@ -72,15 +72,6 @@ def main_effects(factors: Factors) -> list[Contrast]:
             ones = tuple(_with(setting, {place: value}) for setting in beside)
             others = tuple(_with(setting, {place: reference}) for setting in beside)
             found.append(Contrast((name,), (value,), (reference,), ones, others, 1 / len(beside)))
-    return found
-
-
-def simple_effects(factors: Factors) -> list[Contrast]:
-    """Each value of each factor beside the factor's first one, within each setting of the others."""
-    found = []
-    for effect in main_effects(factors):
-        for one, other in zip(effect.ones, effect.others, strict=True):
-            found.append(replace(effect, ones=(one,), others=(other,), weight=1.0))
     return found
 
 

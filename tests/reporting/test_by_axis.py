@@ -12,9 +12,9 @@ import pytest
 from scarf_lightning.cli.tables import means_by_axis
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.axis_sentences import axis_answers
-from scarf_lightning.reporting.by_axis import answers_by_axis, effects_within, product_of
+from scarf_lightning.reporting.by_axis import answers_by_axis, product_of
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.remembered_looks import remember_looks
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.screen import Screen
 from scarf_lightning.verdicts import Levels
@@ -173,9 +173,6 @@ def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:
     assert means.data["mean"].mean() == pytest.approx(0.75, abs=0.002)
     (effects,) = [table.data for table in tables(blocks) if table.name == "effects"]
     assert effects["effect"].tolist()[-1].count("×") == 1
-    assert set(table_named(blocks, "simple_effects").data["over"]) == {
-        "with marginal corruption", "with mean corruption", "with zscore scaling", "with minmax scaling",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -194,7 +191,7 @@ def test_the_table_of_means_keeps_its_names_on_a_narrow_screen(width: int) -> No
     assert "…" not in text
 
 
-def test_a_page_lists_no_more_simple_effects_than_anybody_reads() -> None:
+def test_a_large_product_has_an_effect_a_value_and_an_interaction_a_pair_of_them() -> None:
     cells = []
     for place, (c, s, seed) in enumerate(itertools.product(range(7), range(6), (0,))):
         cells.append(a_cell(values(0.8, place % 12), corruption=f"c{c}", scaling=f"s{s}", seed=seed))
@@ -206,7 +203,6 @@ def test_a_page_lists_no_more_simple_effects_than_anybody_reads() -> None:
 
     assert len(answers.effects) == 6 + 5
     assert len(answers.interactions) == 30
-    assert effects_within(product, [], results, OPTIONS) == []
 
 
 def test_an_effect_is_of_the_family_of_its_axis_also_where_a_side_is_the_baseline() -> None:
@@ -214,37 +210,15 @@ def test_an_effect_is_of_the_family_of_its_axis_also_where_a_side_is_the_baselin
     product, _ = product_of(results, OPTIONS)
     assert product is not None
     answers = answers_by_axis(product, results, OPTIONS)
-    within = effects_within(product, [], results, OPTIONS)
 
-    for effect in (*answers.effects, *answers.interactions, *within):
+    for effect in (*answers.effects, *answers.interactions):
         assert replace(effect, is_baseline=True).family == effect.family
     assert [each.family for each in answers.effects] == [each.axes[0] for each in answers.effects]
     assert {each.family for each in answers.interactions} == {"interactions"}
-    assert {each.family for each in within} == {"simple effects"}
-
-
-def test_an_effect_within_a_setting_is_the_comparison_of_its_two_cells() -> None:
-    results = two_by_two(corruption=0.02)
-    product, _ = product_of(results, OPTIONS)
-    assert product is not None
-    comparisons = compare_all(results, OPTIONS)
-
-    within = effects_within(product, comparisons, results, OPTIONS)
-
-    judged = {tuple(each.pairs): each for each in comparisons}
-    shared = [each for each in within if tuple(each.pairs) in judged]
-    assert (len(within), len(shared)) == (4, 2), "each of two axes beside the reference of both"
-    for each in shared:
-        comparison = judged[tuple(each.pairs)]
-        assert (each.verdict, each.claimed) == (comparison.verdict, comparison.claimed)
-    blocks = answer_of(results, OPTIONS)
-    effects, summary = table_named(blocks, "simple_effects").data, table_named(blocks, "summary").data
-    ends = set(zip(summary["difference_low"], summary["difference_high"], strict=True))
-    assert sum(each in ends for each in zip(effects["difference_low"], effects["difference_high"], strict=True)) == 2
 
 
 def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path) -> None:
-    """An interaction with one value has cells of that with another one, and an effect has those within a setting."""
+    """An interaction with one value has cells of that with another one."""
 
     def looked(trials: int) -> list[tuple[tuple[int, ...], Levels]]:
         cells = []
@@ -257,37 +231,14 @@ def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path)
         product, _ = product_of(results, OPTIONS)
         assert product is not None
         answers = answers_by_axis(product, results, OPTIONS)
-        within = effects_within(product, [], results, OPTIONS)
-        return [(each.looks, each.verdict.levels) for each in (*answers.effects, *answers.interactions, *within)]
+        every = [*answers.effects, *answers.interactions]
+        remember_looks(every, results, OPTIONS)
+        return [(each.looks, each.verdict.levels) for each in every]
 
     first = looked(5)
-    assert [looks for looks, _ in first] == [(5,)] * (3 + 2 + 7)
+    assert [looks for looks, _ in first] == [(5,)] * (3 + 2)
     assert looked(5) == first, "the same look again"
     later = looked(10)
-    assert [looks for looks, _ in later] == [(5, 10)] * 12
+    assert [looks for looks, _ in later] == [(5, 10)] * 5
     minmax, none = sorted(levels.direction for _, levels in later[3:5])
     assert minmax < 0.001 < 0.05 < none, "two interactions share cells, and one claims nothing for the other"
-
-
-def test_a_comparison_of_two_cells_is_a_contrast_of_two_settings() -> None:
-    """Products of one dataset and of several: the same difference, whichever room asks for it."""
-    for names in ("a", "abcdefg"):
-        cells = []
-        for (place, dataset), (c, s) in itertools.product(enumerate(names), settings()):
-            cells.append(a_cell(values(0.8 - 0.05 * (s == "minmax"), place), dataset=dataset, corruption=c, scaling=s))
-        results = results_of(cells, usual=USUAL)
-        product, _ = product_of(results, OPTIONS)
-        assert product is not None
-        by_pairs = {frozenset(each.pairs): each for each in compare_all(results, OPTIONS)}
-
-        alone = effects_within(product, [], results, OPTIONS)
-
-        shared = [each for each in alone if frozenset(each.pairs) in by_pairs]
-        assert len(shared) == 2
-        for each in shared:
-            comparison = by_pairs[frozenset(each.pairs)]
-            assert each.verdict.difference == comparison.verdict.difference
-            assert each.verdict.levels == comparison.verdict.levels
-            assert (each.means, each.by_dataset, each.datasets) == (
-                comparison.means, comparison.by_dataset, comparison.datasets,
-            )  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -11,9 +12,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import scarf_lightning
 from paper.report import paper_section
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metrics
+from scarf_lightning.reporting import cell_results, remembered_looks
 from scarf_lightning.reporting.blocks import Paragraph, Section
 from scarf_lightning.reporting.blocks import table as table_of
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
@@ -29,12 +32,15 @@ from scarf_lightning.reporting.making import (
     wins_note,
     write_report,
 )
+from scarf_lightning.reporting.questions import Answers
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.results import CellStore
+from scarf_lightning.results import CellStore, Stored, loading, read_cell
 from scarf_lightning.screen import escaped
 from tests.cells import OF_WDBC
 from tests.reporting.cell_results import HOSTILE, compared
 from tests.reporting.store import fill_store
+
+NONE = Answers(compared({"iris": {"none": [0.5]}}), ReportOptions(), [])
 
 
 class Elements(HTMLParser):
@@ -222,7 +228,7 @@ def test_where_every_trial_diverged_or_nothing_is_finished_there_is_no_report() 
 
 
 def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alone(tmp_path: Path) -> None:
-    old, new = (Report(t, [], [Section("summary", "The answer", [Paragraph("No.")])]) for t in ("old", "new"))
+    old, new = (Report(t, [], [Section("summary", "The answer", [Paragraph("No.")])], NONE) for t in ("old", "new"))
     write_report(old, tmp_path / "report")
 
     index = write_report(new, tmp_path / "report")
@@ -256,7 +262,7 @@ def test_of_an_earlier_report_only_its_own_files_are_removed_or_replaced(written
     table.unlink()
     elsewhere.write_text("mine")
     table.symlink_to(elsewhere)
-    new = Report("new", [], [Section("summary", "The answer", [Paragraph("No.")])])
+    new = Report("new", [], [Section("summary", "The answer", [Paragraph("No.")])], NONE)
 
     write_report(new, folder)
 
@@ -298,3 +304,23 @@ def test_how_wins_are_counted_is_said_where_something_counts_them() -> None:
         "Win matrices count a difference by corrected resampled t-test, p < 0.1 after Holm's correction over datasets."
     )
     assert wins_note([Section("page", "Page", [Paragraph("a")])], options) == ""
+
+
+def test_a_report_reads_each_cell_once_and_remembers_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = tmp_path / "results"
+    fill_store(store, datasets=1, trials=4, pretrains=("none", "scarf", "scarf_ae"), keeps_predictions=True)
+    reads: Counter[str] = Counter()
+    writes = []
+
+    def counted(cell: Path, *, weights: bool = False) -> Stored:
+        reads[cell.name] += 1
+        return read_cell(cell, weights=weights)
+
+    for module in (loading, cell_results):
+        monkeypatch.setattr(module, "read_cell", counted)
+    monkeypatch.setattr(remembered_looks, "keep_looks", lambda folder, looks: writes.append(looks) or True)
+
+    scarf_lightning.report(results=store, out=tmp_path / "page")
+
+    assert list(reads.values()) == [1, 1, 1]
+    assert len(writes) == 1

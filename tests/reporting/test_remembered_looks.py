@@ -9,6 +9,8 @@ from cell_results import compared
 
 from scarf_lightning.errors import RecordWarning
 from scarf_lightning.reporting.comparisons import Comparison, compare_all
+from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.remembered_looks import remember_looks
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import keep_looks, read_looks
 from scarf_lightning.results.kept_looks import FILE
@@ -25,7 +27,9 @@ def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Co
     gained = [value + sign * float(gain) for value, gain in zip(alike, GAINS[:trials], strict=True)]
     results = compared({"iris": {"none": alike, name: gained}})
     cells = {label: folder / f"cell-{row['pretrain']}" for label, row in results.rows.items()}
-    (found,) = compare_all(replace(results, folders=cells), OPTIONS)
+    results = replace(results, folders=cells)
+    (found,) = compare_all(results, OPTIONS)
+    remember_looks([found], results, OPTIONS)
     return found
 
 
@@ -65,3 +69,15 @@ def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path
         found = look(tmp_path, 10)
 
     assert found.looks == (10,)
+
+
+def test_a_question_writes_nothing(tmp_path: Path) -> None:
+    results = compared({"iris": {"none": [0.5, 0.51, 0.52], "scarf": [0.6, 0.62, 0.61]}})
+    results = replace(results, folders={label: tmp_path / f"cell-{label}" for label in results.rows})
+
+    answers = answers_of(results, OPTIONS)
+
+    assert answers.in_words
+    assert read_looks(tmp_path) == []
+    answers.remember()
+    assert len(read_looks(tmp_path)) == 1

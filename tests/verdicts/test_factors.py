@@ -1,6 +1,7 @@
 """Effects of factors and their interactions, against sums by hand and one contrast of row values."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.verdicts.factors import (
+    Contrast,
+    Factors,
     interactions,
     judge_contrast,
     main_effects,
-    simple_effects,
 )
 from scarf_lightning.verdicts.frame import Trials
 from scarf_lightning.verdicts.rows_and_fits import error_parts
@@ -44,6 +46,15 @@ def with_rows(seed: int, levels: dict[tuple, float]) -> tuple[dict[tuple, Trials
         cells[setting] = Trials(values, rows, Split("random", 40.0))
         right[setting] = its
     return cells, right | {"tested": np.array(tested)}
+
+
+def simple_effects(factors: Factors) -> list[Contrast]:
+    """Each main effect within each setting of the other factors."""
+    return [
+        replace(effect, ones=(one,), others=(other,), weight=1.0)
+        for effect in main_effects(factors)
+        for one, other in zip(effect.ones, effect.others, strict=True)
+    ]
 
 
 def test_an_effect_is_the_mean_difference_over_the_settings_of_the_others() -> None:

@@ -8,6 +8,7 @@ its axes and of their interactions.
 import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from scarf_lightning.verdicts.factors import (
     interactions,
     judge_contrast,
     main_effects,
-    simple_effects,
 )
 from scarf_lightning.verdicts.frame import Trials
 from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split
@@ -43,7 +43,7 @@ def product(
     settings = list(itertools.product(*axes.values()))
     levels = {setting: _level(setting, sizes, effect, both) for setting in settings}
     world = f"{' × '.join(map(str, sizes))}, {trials} trials, seeds {100 * by_seed:g} points"
-    mains, pairs = main_effects(axes), simple_effects(axes)
+    mains = main_effects(axes)
     crossed = interactions(axes)
     lines = {
         "effect": Line(f"effect of an axis, {world}", truth=effect + (both / 2 if len(sizes) == 2 else 0.0)),
@@ -64,7 +64,8 @@ def product(
             contrast, verdict, truth = family[-1]
             if contrast.factors == (list(axes)[-1],):
                 lines["effect"].count(verdict, answers[-1], truth)
-        single = next(each for each in pairs if each.factors == (list(axes)[-1],) and each.values == (sizes[-1] - 1,))
+        # The last value of the last axis again, within the first setting of the others.
+        single = replace(mains[-1], ones=mains[-1].ones[:1], others=mains[-1].others[:1], weight=1.0)
         verdict = judge_contrast(single, [cells], ACCURACY)
         lines["pair"].count(verdict, verdict.answer, _truth(single, truths))
         judged = [(each, judge_contrast(each, [cells], ACCURACY), _truth(each, truths)) for each in crossed]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...data.targets import Classes, Number, Target
 from ...errors import UsageError, counted
 from ...metrics import metric_named
-from ...results import Predictions, read_cell, read_predictions
+from ...results import Predictions, read_predictions
 from ..blocks import Block, Paragraph, Picture, named
 from ..cell_results import CellResults
 from ..competitors import named_cells
@@ -95,10 +95,10 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
     predicted = []
     for label, name in named_cells(results, cells).items():
         cell = int(str(label))
-        wanted = results.trials_of(cell)["trial"].tolist()
-        if not wanted or cell not in results.folders:
+        wanted, stored = results.trials_of(cell)["trial"].tolist(), results.stored_of(cell)
+        if not wanted or stored is None:
             continue
-        predictions, damaged = read_predictions(read_cell(results.folders[cell]))
+        predictions, damaged = read_predictions(stored)
         results.damaged.update(damaged)
         trials = [predictions[trial] for trial in wanted if trial in predictions]
         if trials and isinstance(trials[0].target, kind):
