@@ -64,8 +64,7 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
     (first,) = re.findall(r'<p class="headline">(.*?)</p>', html)
     assert first == ran.stdout.splitlines()[0]
     assert first.endswith(", +40.00 points of accuracy.")
-    advice = r"go on to 10 \(about \d+ s on one core\)"
-    assert re.search(f"{advice}: python train.py sweeps=quick regime=full method=control trials=10", ran.stdout)
+    assert "10 trials answer: the same command with trials=10." in ran.stdout.splitlines()
 
 
 @pytest.mark.slow
@@ -78,7 +77,7 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert lines[0].startswith("We cannot tell whether SCARF helps over 3 datasets: ")
-    assert lines[2:4] == ["2 competitors, 2 shown.", "All 6 cells are finished, 18 of 18 trials."]
+    assert lines[1:3] == ["2 competitors, 2 shown.", "All 6 cells are finished, 18 of 18 trials."]
     assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
     html = (tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8")
     assert "python report.py results=mine test=corrected adjust=holm alpha=0.1" in html

@@ -58,6 +58,23 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
     """
     competing = results.competition
     references = _references(results, competing, reference)
+    pairs = _paired(results, competing, references)
+    if reference is not None:
+        _refuse_ambiguous(reference, competing.names, references.cells, pairs)
+        return pairs
+    answered = {label for pair in pairs for label in (pair.cell, pair.reference)}
+    if references.free is not None and answered < results.rows.keys():
+        # A sweep that changes one thing at a time asks about all of them beside its base, and not about pre-training.
+        if base := _base_of_star(results, competing):
+            return _paired(results, competing, References(base))
+        # What is otherwise alike with nothing still has a line of its own, beside the nearest reference.
+        others = _paired(results, competing, References(references.cells))
+        pairs = sorted([*pairs, *(pair for pair in others if pair.cell not in answered)])
+    return pairs
+
+
+def _paired(results: CellResults, competing: Competition, references: References) -> list[Pair]:
+    """Each cell with the nearest of the references of its dataset and context."""
     # A cell meets a reference of its dataset and its number of labels, so neither of them makes the difference.
     places: dict[int, tuple[str, str]] = {}
     for label, row in results.rows.items():
@@ -87,9 +104,20 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
             labels=budget,
         )
         pairs.append(pair)
-    if reference is not None:
-        _refuse_ambiguous(reference, competing.names, references.cells, pairs)
     return pairs
+
+
+def _base_of_star(results: CellResults, competing: Competition) -> list[int]:
+    """The cells of the one competitor from which each other one differs in exactly one axis; none if there is no such
+    competitor, or several."""
+    bases = []
+    for name in dict.fromkeys(competing.names.values()):
+        own = [label for label, other in competing.names.items() if other == name]
+        pairs = _paired(results, competing, References(own))
+        axes = [_unequal(results.rows[each.cell], results.rows[each.reference], results.axes) for each in pairs]
+        if len(own) + len(pairs) == len(results.rows) and all(len(unequal) == 1 for unequal in axes):
+            bases.append(own)
+    return bases[0] if len(bases) == 1 else []
 
 
 def _refuse_ambiguous(reference: str, names: Mapping[int, str], fitting: Sequence[int], pairs: Sequence[Pair]) -> None:

@@ -31,6 +31,7 @@ from tests.reporting.shown import said as texts_of
 HIGH, LOW = [0.80, 0.81, 0.79, 0.80], [0.50, 0.51, 0.49, 0.51]
 SPREAD, OTHER = [0.40, 0.60, 0.50, 0.70], [0.50, 0.42, 0.60, 0.61]
 USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption": "marginal", "corruption.rate": 0.6}
+STAR = {"pretrain": "scarf", "corruption": "marginal", "scaling": "zscore"}
 OPTIONS = ReportOptions()
 ONE = compared({"iris": {"none": LOW, "scarf": HIGH}})
 OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
@@ -239,13 +240,19 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
          [(0, 1, "marginal corruption, rate 0.3", "marginal corruption, rate 0.6"),
           (2, 1, "mean corruption, rate 0.3", "marginal corruption, rate 0.6"),
           (3, 1, "mean corruption, rate 0.6", "marginal corruption, rate 0.6")]),
-        # A pre-training is paired with what lacks it alone, and mixup with nothing.
+        # A pre-training is paired with what lacks it alone, and mixup with the nearest network without one.
         (results_of([a_cell(LOW, regime="semi25"), a_cell(HIGH, corruption__rate=0.3, **PRETRAINED),
                      a_cell(HIGH, corruption__rate=0.6, **PRETRAINED),
                      a_cell(HIGH, corruption__rate=0.6, method="mixup", **PRETRAINED),
                      a_cell(HIGH, method="scarf_augment", **OF_SEMI25)]),
          [(1, 0, "SCARF, rate 0.3", "no pre-training"), (2, 0, "SCARF, rate 0.6", "no pre-training"),
-          (4, 0, "scarf augment", "no pre-training")]),
+          (3, 0, "SCARF, mixup, rate 0.6", "no pre-training"), (4, 0, "scarf augment", "no pre-training")]),
+        # One change at a time beside SCARF, and one of them leaves SCARF out.
+        (results_of([a_cell(HIGH, **STAR), a_cell(HIGH, **STAR | {"corruption": "mean"}),
+                     a_cell(LOW, **STAR | {"scaling": "minmax"}), a_cell(LOW, scaling="zscore")]),
+         [(place, 0, name, "SCARF, marginal corruption, zscore scaling") for place, name in (
+             (1, "SCARF, mean corruption, zscore scaling"), (2, "SCARF, marginal corruption, minmax scaling"),
+             (3, "no pre-training, zscore scaling"))]),
         # Scalings are paired with themselves.
         (results_of([a_cell(HIGH, scaling=scaling, pretrain=pretrain)
                      for scaling in ("zscore", "minmax") for pretrain in ("none", "scarf")]),
