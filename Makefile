@@ -54,7 +54,7 @@ UV := build/uv/bin/uv
 WHEELS := --only-binary :all: --no-binary antlr4-python3-runtime --no-binary liac-arff
 # The packages that numbers, files and figures depend on. Some bounds of others are younger than a year.
 DATED := torch numpy pandas scipy scikit-learn pyarrow matplotlib rich safetensors threadpoolctl openpyxl xgboost-cpu lightgbm catboost \
-	optuna tensorboard hypothesis pytest
+	tensorboard hypothesis pytest
 CHOSEN_lowest := --resolution lowest-direct
 CHOSEN_middle := $(DATED:%=--exclude-newer-package %=2025-11-25)
 CHOSEN_newest := --resolution highest

@@ -36,7 +36,6 @@ TERMINAL = {
     "plan": "scarf plan pretrain=none,scarf regime=full,few trials=10 recipe=practical",
     "refusal": "scarf train corruption=maen",
     "results-ls": "scarf results ls",
-    "search": "scarf train hydra/sweeper=optuna hydra.sweeper.n_trials=6 'corruption.rate=interval(0.2,0.8)'",
 }
 """Commands by the name of their picture, each in the folder of those before it."""
 RUN = 'printf \'\\033[1m$ %s\\033[0m\\n\' "$SHOWN"; eval "$SHOWN"; tmux -L $SOCKET wait-for -S done; sleep 60'

@@ -26,11 +26,11 @@ EXTRAS = {
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",
-    "optuna": "tune",
     "tensorboard": "tensorboard",
     "jsonargparse": "cli",
     "shtab": "completion",
     "hydra_plugins.hydra_joblib_launcher": "joblib",
+    "hydra_plugins.hydra_optuna_sweeper": "optuna",
 }
 """Packages that an installation may lack, by the name of their module, and the extra that brings each of them."""
 WITHOUT_EXTRA = {"mlflow": "mlflow", "sqlalchemy": "mlflow"}

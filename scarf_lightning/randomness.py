@@ -81,7 +81,6 @@ class Purpose(StrEnum):
     PRETRAIN_DROPOUT = "dropout in pre-training"
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
-    TUNING = "search for options"
     FOLDS = "folds of labels"
 
 

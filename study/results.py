@@ -41,7 +41,6 @@ OF_THE_STUDY = {
     "pretrain",
     "method",
     "network",
-    "tune",
     "plugins",
 }
 """Axes and options that the name of a competitor leaves out, or says by a label."""

@@ -29,7 +29,7 @@ MADE = ("methods.md", "options.md")
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 PAGES += [page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md")) if page.name not in MADE]
 LANGUAGES = ("console", "python")
-QUICK = ("max_epochs=1", "trials=2", "tune=0")
+QUICK = ("max_epochs=1", "trials=2")
 OPEN = 3
 AS_WRITTEN = ("plan=true", "--help", "--cfg", "--version")
 NUMBER = re.compile(r"[−+-]?\d[\d,.]*|<NA>|NaN")

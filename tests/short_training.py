@@ -62,10 +62,7 @@ def trained(
     config: Config, table: Table, *, trials: Sequence[int] = range(TRIALS), cache: PretrainingStore | None = None
 ) -> StackRecord:
     """The record of a short cell; by default no pre-training is kept."""
-    training = training_of(config, table, cache)
-    if config.tune:
-        return training.best_tries(trials)
-    return training.run(trials).record(trials)
+    return training_of(config, table, cache).run(trials).record(trials)
 
 
 def check(record: StackRecord, config: Config, table: Table) -> None:

@@ -24,11 +24,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 OF_DEVELOPERS = {"all", "dev", "docs", "notebooks", "tests"}
 """Extras that bring no package which the code of the product imports."""
-OF_TWO = {"optuna"}
-"""The second extra that brings a package."""
 OTHER_NAMES = {
     "wandb_workspaces": "wandb-workspaces",
     "hydra_plugins.hydra_joblib_launcher": "hydra-joblib-launcher",
+    "hydra_plugins.hydra_optuna_sweeper": "hydra-optuna-sweeper",
     "xgboost": "xgboost-cpu",
 }
 OTHER_NAMES |= {"arff": "liac-arff"}
@@ -53,10 +52,9 @@ def named(requirement: str) -> str:
 def test_every_package_is_brought_by_its_extra_and_one_extra_brings_all() -> None:
     for package, extra in EXTRAS.items():
         assert OTHER_NAMES.get(package, package) in map(named, OPTIONAL[extra]), package
-    assert set(EXTRAS.values()) == set(OPTIONAL) - OF_DEVELOPERS - OF_TWO
-    assert OPTIONAL["optuna"] == OPTIONAL["tune"]
+    assert set(EXTRAS.values()) == set(OPTIONAL) - OF_DEVELOPERS
     (everything,) = OPTIONAL["all"]
-    assert set(re.findall(r"\w+", everything.partition("[")[2])) == set(EXTRAS.values()) | OF_TWO
+    assert set(re.findall(r"\w+", everything.partition("[")[2])) == set(EXTRAS.values())
 
 
 def test_the_package_imports_what_it_requires_and_nothing_else() -> None:

@@ -27,7 +27,6 @@ HELD_BY = {
     "results/records.py": "results/test_records.py",
     "results/store.py": "results/test_store.py",
     "sweeping/chunks.py": "sweeping/test_chunks.py",
-    "sweeping/kept_search.py": "sweeping/test_kept_search.py",
     "sweeping/slurm.py": "sweeping/test_slurm.py",
 }
 CHANGING = {

@@ -32,16 +32,6 @@ class Presets(SearchPathPlugin):
         # Absent where the package is not installed.
         for name in PACKAGES:
             nodes["launcher"].pop(f"{name}.yaml", None)
-        # Another program in this environment may search by the package hydra-optuna-sweeper.
-        if any(_is_ours(element.path) for element in search_path.get_path()):
-            nodes["sweeper"].pop("optuna.yaml", None)
-            nodes["sweeper"].pop("sampler", None)
-
-
-def _is_ours(folder: str) -> bool:
-    """True of a folder of configurations that has our search."""
-    path = folder.removeprefix("file://")
-    return (Path(path) / "hydra" / "sweeper" / "optuna.yaml").exists()
 
 
 @dataclass

@@ -25,13 +25,12 @@ from .running import train_job
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .searching import TriedCell
-
-NOT_HERE = {"hydra.mode": "train.py takes it", "plan": "use scarf_lightning.plan"}
+NOT_HERE = {
+    "hydra.mode": "train.py takes it",
+    "hydra/sweeper": "train.py takes it",
+    "plan": "use scarf_lightning.plan",
+}
 """Overrides that `run` refuses, and what to do."""
-SWEEPER = "hydra/sweeper"
-SEARCH = f"{SWEEPER}=optuna"
-"""Tries cells one after the other, where our usual sweeper trains all of them."""
 
 
 def run(
@@ -44,7 +43,7 @@ def run(
 
     ``run("quick")``, ``run("temperature", "dataset=wdbc", "trials=10")``,
     ``run(["corruption=mean,marginal", "trials=2"])`` train the same cells, in the same folder, as ``train.py`` does
-    with these arguments. ``run(["hydra/sweeper=optuna", "corruption.rate=interval(0.2,0.8)"])`` searches among cells.
+    with these arguments.
 
     Args:
         asked: a sweep by its name or path, overrides, or a configuration that Hydra composed of `conf/`.
@@ -54,31 +53,24 @@ def run(
             in it makes ``dataset=NAME`` work.
 
     Returns:
-        A row for each trial, with the columns of `scarf_lightning.load`. Of a search these are the trials of all tries,
-        the best one first; the columns ``try`` and ``objective`` have the number of the try, and the value by which it
-        was compared.
+        A row for each trial, with the columns of `scarf_lightning.load`.
 
     Raises:
         UsageError: an override or the folder is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
     given = _asked(asked, overrides)
-    sweepers = [each for each in given if each.partition("=")[0] == SWEEPER]
-    # As with every option of Hydra, the last one wins.
-    is_search = sweepers[-1:] == [SEARCH]
     for override in given:
         option = override.partition("=")[0]
         # These would train nothing, or leave no cells to return the rows of.
         if option in NOT_HERE:
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
-    if sweepers and not is_search:
-        raise UsageError(f"{sweepers[-1]} is not for scarf_lightning.run: train.py takes it.")
     plugins = named_plugins(given)
     refuse_untaken(plugins)
     with hydra_started(plugins) as hydra, nullcontext() if verbose else silent():
-        # Our sweepers return the cells, which `multirun` passes on.
+        # Our sweeper returns the cells, which `multirun` passes on.
         cells = hydra.multirun("train", task_function=train_job, overrides=[*search_path(config_dir), *deferred(given)])
-        return _tries(cells) if is_search else _trials(cells)
+        return _trials(cells)
 
 
 def plan(
@@ -97,11 +89,6 @@ def plan(
     import pandas as pd
 
     given = _asked(asked, overrides)
-    if SEARCH in given:
-        raise UsageError(
-            f"{SEARCH} is not for scarf_lightning.plan, because each try decides which cell is next; "
-            "`train.py ... plan=true` says how long all tries take."
-        )
     refuse_untaken(named_plugins(given))
     with composing(given, config_dir) as composer:
         request = expand(given, composer, SWEEPS)
@@ -126,22 +113,6 @@ def _asked(asked: "str | Sequence[str] | DictConfig", overrides: Sequence[str]) 
     if isinstance(asked, DictConfig):
         return overrides_of([*overrides_of_composed(asked), *overrides], ())
     return overrides_of(asked, overrides)
-
-
-def _tries(tried: "Sequence[TriedCell]") -> "pd.DataFrame":
-    """The rows of the trials of a search, those of the best try first."""
-    trials = _trials([each.surveyed for each in tried])
-    if trials.empty:
-        return trials
-    numbers, values = dict[str, int](), dict[str, float]()
-    for each in tried:
-        if each.surveyed.folder is not None:
-            # The better try, if two cells are one once their data are known.
-            numbers.setdefault(each.surveyed.folder.name, each.number)
-            values.setdefault(each.surveyed.folder.name, each.value)
-    trials.insert(0, "try", trials["fingerprint"].map(numbers))
-    trials.insert(1, "objective", trials["fingerprint"].map(values))
-    return trials
 
 
 def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":

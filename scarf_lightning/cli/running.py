@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from ..errors import UnfinishedError, UsageError, unknown_name
@@ -24,7 +25,6 @@ from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.hydra import check_hydra, named_plugins, read_config
 from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
-from ..sweeping.search import VALIDATION_ERROR
 from ..sweeping.sizes import Size
 from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
@@ -43,6 +43,8 @@ N_NETWORKS = 3
 """Networks of a recommended model, which vote as those of a `ScarfClassifier`."""
 SHORTEST = 0.1
 """The share of a limit that trains at least, however long the start took."""
+VALIDATION_ERROR = "validation_error"
+"""The objective that uses no test row."""
 
 
 def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher: str = "basic") -> list[SurveyedCell]:
@@ -344,7 +346,7 @@ def train_job(job: DictConfig) -> float | None:
         request = one_cell(hydra.overrides.task, read_config(job))
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.
-        check_objective(cell.config.objective)
+        check_objective(cell.config, is_asked_for=hydra.mode is RunMode.MULTIRUN)
         # In this process, since the other sweeper starts processes of its own. The only cell is
         # its only chunk.
         run(request, lambda _: OwnTraining().imported()([cell]), Terminal())
@@ -391,11 +393,21 @@ class OwnTraining:
         return CellLoop(stack=stack).train
 
 
-def check_objective(name: str) -> None:
-    """Refuse an objective that no cell has by a `UsageError`."""
+def check_objective(config: Config, *, is_asked_for: bool) -> None:
+    """Refuse an objective that no cell has, or of which this cell has no value though its sweeper asks for one.
+
+    Raises:
+        UsageError: it is so.
+    """
+    name = config.objective
     names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
     if name not in names:
         raise UsageError(unknown_name(f"objective={name} is unknown", name, names, "the objectives"))
+    if is_asked_for and name == VALIDATION_ERROR and config.watched_from == math.inf:
+        raise UsageError(
+            f"objective={name} has no value with method={config.method['name']} and "
+            f"finetune.monitor={config.finetune.monitor}, because no row validates; name a metric: objective=accuracy."
+        )
 
 
 def objective(cell: Cell, name: str) -> float:

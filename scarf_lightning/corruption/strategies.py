@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
@@ -173,7 +173,6 @@ class Corruption(Options, ABC):
 class SelectiveCorruption(Corruption):
     """Replaces a share ``rate`` of the features of each row, chosen by ``selection``."""
 
-    search_space: ClassVar[dict[str, Any]] = {"rate": ("float", 0.1, 0.9)}
     rate: float = option(0.6, "share of the features to replace", "(0, 1]")
 
     def __call__(

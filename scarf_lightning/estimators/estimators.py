@@ -189,7 +189,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
         class_weight: None; ``"balanced"`` to give every class the same weight in training; or the weight of each class,
             as ``{0: 1, 1: 5}``, which multiplies that of its rows.
-        metric: what early stopping and tuning go by, such as ``"auroc"``; None takes the recipe's.
+        metric: what early stopping goes by, such as ``"auroc"``; None takes the recipe's.
         encoder: a `scarf_lightning.estimators.Model`, such as ``model_`` of a fitted `ScarfTransformer`, or the folder
             of a saved one. Networks start from its encoders instead of a pre-training of their own, and read rows as
             it does. X needs the same columns.
@@ -260,7 +260,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     unit of y. Rows without a number have None or NaN.
 
     Args:
-        metric: what early stopping and tuning go by, such as ``"mae"``; None takes the recipe's.
+        metric: what early stopping goes by, such as ``"mae"``; None takes the recipe's.
         recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain: axes.
         n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 

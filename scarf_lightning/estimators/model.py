@@ -376,7 +376,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         for vector in trials[0].preprocessing
         if vector != "target" or target is not None
     }
-    # All networks of a cell have one shape, so their arrays are stacked; tuned ones have no model.
+    # All networks of a cell have one shape, so their arrays are stacked.
     weights = {weight: np.stack([kept.weights[weight] for kept in trials]) for weight in trials[0].weights}
     preprocessing = Preprocessing.from_arrays(vectors, is_shared=description.is_shared)
     return Model(description, preprocessing, weights)

@@ -139,8 +139,6 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
     for option in given:
         if option in PARAMETERS:
             raise UsageError(f"options: {option} is a parameter of its own; set {PARAMETERS[option]}.")
-        if option == "tune":
-            raise UsageError("options: tune keeps no networks; search with GridSearchCV or the like of scikit-learn.")
         if is_in(option, OF_THE_COMMAND):
             raise UsageError(f"options: {option} belongs to train.py; leave it out.")
 

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -172,7 +172,6 @@ class InfoNCE(ContrastiveLoss):
     name: ClassVar[str] = "infonce"
     label: ClassVar[str] = "InfoNCE"
     paper: ClassVar[str] = "van den Oord et al., 2018, arXiv:1807.03748"
-    search_space: ClassVar[dict[str, Any]] = {"temperature": ("log", 0.05, 5.0)}
     temperature: float = option(1.0, "temperature that similarities are divided by", "(0, inf)")
     symmetric: bool = option(False, "average the loss over both directions")
 

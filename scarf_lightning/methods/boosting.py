@@ -54,12 +54,6 @@ class HistGradientBoosting(Rival):
     typical_seconds: ClassVar[tuple[float, float]] = (0.2, 0.3)
     label: ClassVar[str] = "HistGradientBoosting"
     paper: ClassVar[str] = "Ke et al., 2017 (NeurIPS); as in scikit-learn"
-    search_space: ClassVar[dict[str, Any]] = {
-        "learning_rate": ("log", 0.01, 0.5),
-        "max_leaf_nodes": ("log_int", 4, 128),
-        "max_iter": ("log_int", 50, 1000),
-        "l2_regularization": ("float", 0.0, 10.0),
-    }
     max_iter: int = option(100, "number of trees", "[1, 1000000]")
     learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1]")
     max_leaf_nodes: int = option(31, "leaves of a tree", "[2, 100000]")
@@ -98,13 +92,6 @@ class LightGBM(Rival):
     package: ClassVar[str] = "lightgbm"
     label: ClassVar[str] = "LightGBM"
     paper: ClassVar[str] = "Ke et al., 2017 (NeurIPS)"
-    search_space: ClassVar[dict[str, Any]] = {
-        "learning_rate": ("log", 0.01, 0.5),
-        "num_leaves": ("log_int", 4, 128),
-        "n_estimators": ("log_int", 50, 1000),
-        "reg_lambda": ("float", 0.0, 10.0),
-        "colsample_bytree": ("float", 0.3, 1.0),
-    }
     n_estimators: int = option(100, "number of trees", "[1, 1000000]")
     learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1e12]")
     num_leaves: int = option(31, "leaves of a tree", "[2, 131072]")

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,6 @@ class Method(Options, Supervision, ABC):
     - ``has_encoder``: whether it ends with one encoder;
     - ``embeds``: whether another model learns from the embeddings of all rows;
     - ``targets``: the kinds of target that it serves, all of them if none is named, and ``why_not``: why no others;
-    - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.options.search_space`;
     - ``typical_fits``: its usual number of supervised fits, for estimates of time;
     - ``typical_seconds``: of a method without a supervised phase of ours, the processor seconds of its fit, and of each
       1,000 labelled rows of 30 columns.
@@ -117,7 +116,6 @@ class Method(Options, Supervision, ABC):
     why_not: ClassVar[str] = ""
     typical_fits: ClassVar[int] = 1
     typical_seconds: ClassVar[tuple[float, float]] = (0.1, 0.2)
-    search_space: ClassVar[dict[str, Any]] = {}
     trains_each_alone: ClassVar[bool] = False
 
     @abstractmethod

@@ -67,7 +67,7 @@ class Rival(Method):
     """
 
     pretrainable: ClassVar[bool] = False
-    uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
+    uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight",)
     needs_device: ClassVar[bool] = False
     has_encoder: ClassVar[bool] = False
     trains_each_alone: ClassVar[bool] = True
@@ -161,10 +161,9 @@ class Probe(Method):
 
     name: ClassVar[str] = "probe"
     paper: ClassVar[str] = "Alain and Bengio, 2017, arXiv:1610.01644"
-    uses: ClassVar[tuple[str, ...]] = ("network", "finetune.metric")
+    uses: ClassVar[tuple[str, ...]] = ("network",)
     has_encoder: ClassVar[bool] = False
     embeds: ClassVar[bool] = True
-    search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)}
     classifier: Literal["logistic", "knn"] = option(
         "logistic", "model on the embeddings: logistic (of numbers ridge) or nearest neighbours"
     )
@@ -219,7 +218,6 @@ class Logistic(Rival):
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
     targets: ClassVar[tuple[str, ...]] = ("classes",)
     why_not: ClassVar[str] = "it fits probabilities of classes; ridge is its counterpart"
-    search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4)}
     C: float = option(1.0, "inverse strength of the penalty", "(0, inf)")
     max_iter: int = option(10_000, "largest number of solver steps", "[1, inf)")
 
@@ -239,7 +237,6 @@ class Ridge(Rival):
     paper: ClassVar[str] = "Hoerl and Kennard, 1970 (Technometrics)"
     targets: ClassVar[tuple[str, ...]] = ("number",)
     why_not: ClassVar[str] = "it fits numbers; logistic is its counterpart"
-    search_space: ClassVar[dict[str, Any]] = {"alpha": ("log", 1e-4, 1e4)}
     alpha: float = option(1.0, "strength of the penalty", "[0, inf)")
 
 
@@ -266,11 +263,6 @@ class RandomForest(Rival):
     typical_seconds: ClassVar[tuple[float, float]] = (0.45, 0.3)
     label: ClassVar[str] = "random forest"
     paper: ClassVar[str] = "Breiman, 2001 (Machine Learning)"
-    search_space: ClassVar[dict[str, Any]] = {
-        "max_features": ("one_of", "sqrt", "log2", "half", "all"),
-        "min_samples_leaf": ("log_int", 1, 20),
-        "max_depth": ("one_of", None, 4, 8, 16),
-    }
     n_estimators: int = option(500, "number of trees", "[1, 1000000]")
     max_features: Literal["sqrt", "log2", "half", "all"] = option("sqrt", "columns that a split considers")
     min_samples_leaf: int = option(1, "smallest number of rows in a leaf", "[1, inf)")
@@ -296,11 +288,6 @@ class XGBoost(Rival):
     package: ClassVar[str] = "xgboost"
     label: ClassVar[str] = "XGBoost"
     paper: ClassVar[str] = "Chen and Guestrin, 2016, arXiv:1603.02754"
-    search_space: ClassVar[dict[str, Any]] = {
-        "max_depth": ("int", 2, 8),
-        "n_estimators": ("log_int", 50, 1000),
-        "learning_rate": ("log", 0.01, 0.5),
-    }
     stream: ClassVar[str] = "boosted trees"
     max_depth: int = option(3, "depth of a tree", "[1, 1000]")
     n_estimators: int = option(100, "number of trees", "[1, 1000000]")
@@ -380,12 +367,6 @@ class CatBoost(Rival):
     package: ClassVar[str] = "catboost"
     label: ClassVar[str] = "CatBoost"
     paper: ClassVar[str] = "Prokhorenkova et al., 2018, arXiv:1706.09516"
-    search_space: ClassVar[dict[str, Any]] = {
-        "depth": ("int", 3, 8),
-        "learning_rate": ("log", 0.01, 0.3),
-        "l2_leaf_reg": ("log", 1.0, 30.0),
-        "iterations": ("log_int", 100, 1000),
-    }
     iterations: int = option(1000, "number of trees", "[1, 1000000]")
     depth: int = option(6, "depth of a tree", "[1, 16]")
     learning_rate: float | None = option(

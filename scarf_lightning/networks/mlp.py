@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +25,6 @@ class MLP(Network):
     label: ClassVar[str] = "MLP"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     starts_as_built: ClassVar[bool] = False
-    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
     width: int = option(256, "units of a layer", "[1, 100000]")
     depth: int = option(4, "number of layers", "[1, 1000]")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from torch import Tensor, nn
 
@@ -133,14 +133,12 @@ class Network(Options, ABC):
       ``network.weight_init`` initialises the linear layers.
     - ``typical_cost``: the time of a training step relative to ``mlp`` on 30 columns, for estimates.
     - ``costs_by_column``: true if that time is proportional to the number of columns.
-    - ``search_space``: ranges of its options for ``tune``.
     """
 
     name: ClassVar[str]
     starts_as_built: ClassVar[bool] = True
     typical_cost: ClassVar[float] = 1.0
     costs_by_column: ClassVar[bool] = False
-    search_space: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:

@@ -18,7 +18,7 @@ stack needs no `torch.vmap`.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -389,11 +389,6 @@ class RealMLP(Network):
     label: ClassVar[str] = "RealMLP"
     paper: ClassVar[str] = "Holzmüller et al., 2024, arXiv:2407.04491"
     typical_cost: ClassVar[float] = 2.0
-    search_space: ClassVar[dict[str, Any]] = {
-        "width": ("one_of", 64, 128, 256, 512),
-        "dropout": ("one_of", 0.0, 0.15, 0.3),
-        "frequency_scale": ("log", 0.05, 0.5),
-    }
     width: int = option(256, "units of a layer", "[1, 100000]")
     depth: int = option(3, "number of layers", "[1, 1000]")
     activation: Literal["selu", "mish"] = option("selu", "selu, the authors' choice for classes, or mish, for numbers")

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -73,7 +73,6 @@ class ResNet(Residual):
     label: ClassVar[str] = "ResNet"
     paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 1.5
-    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         layers: list[nn.Module] = [nn.Linear(columns.n_encoded, self.width)]
@@ -244,7 +243,6 @@ class FTTransformer(Residual):
     paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 15.0
     costs_by_column: ClassVar[bool] = True
-    search_space: ClassVar[dict[str, Any]] = {"depth": ("int", 1, 4)}
     width: int = option(64, "width of a token and of an embedding", "[2, 100000]")
     heads: int = option(8, "attention heads; they divide the width", "[1, 1000]")
     hidden_factor: float = 1.3333333333333333

@@ -10,7 +10,6 @@ from .checking import checked_options, refused
 from .combinations import check_combination
 from .config import Config
 from .option import options_of
-from .search_space import check_search
 from .settings import Choice, CotrainSettings
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ def build_parts(config: Config) -> CellParts:
     # Looked up here for its error alone: a metric that does not exist is refused before anything trains.
     if config.finetune.metric is not None:
         metric_named(config.finetune.metric, option="finetune.metric")
-    check_search(config)
     # A method is made with the parts that its fields ask for.
     composed: dict[str, Any] = {}
     if "corruption" in field_names(config.part("method")):

@@ -40,9 +40,6 @@ which are hashed by content; and shorthands, which are hashed as ``pretrain.*`` 
 OF_EVERY_METHOD = ("finetune.temperature",)
 """Options that change what any method has predicted."""
 
-SCORES = ("finetune.metric",)
-"""Options that rivals use only with ``tune``."""
-
 
 def is_in(name: str, groups: Collection[str]) -> bool:
     """Tell whether an option or one of its parent groups is in ``groups``.
@@ -80,11 +77,6 @@ def check_combination(config: Config) -> None:
         raise UsageError(
             "keep_weights=true does not go with finetune.temperature=true: a kept network would predict without its "
             "temperature. An estimator keeps its networks, so leave finetune.temperature out there."
-        )
-    if config.tune and config.keep_weights and "network" in method.uses:
-        raise UsageError(
-            "keep_weights=true does not go with tune: each trial has a network of its own shape; keep the weights of "
-            "a cell with the options that tuning chose."
         )
     # Only reading a file tells whether it has rows without a label, see `check_labels`.
     is_of_user = config.dataset.source == "csv"
@@ -182,10 +174,7 @@ def _unused_of_phases(config: Config) -> set[str]:
         unused |= _unused_of_phase("finetune", config.finetune)
         unused |= _unused_of_labels(config)
     else:
-        some = used
-        if not config.tune:
-            some = [option for option in used if option not in SCORES]
-        unused |= _unused_of_finetune(some)
+        unused |= _unused_of_finetune(used)
         if "network" in used:
             unused.add("network.head")
     if config.is_pretrained:
@@ -219,7 +208,7 @@ def _unused_of_labels(config: Config) -> set[str]:
     # A metric that is watched takes the place of the monitor.
     if settings.watched_metric is not None:
         unused.add("finetune.monitor")
-    elif settings.metric is not None and not config.tune:
+    elif settings.metric is not None:
         unused.add("finetune.metric")
     if settings.fixed_below == 0 and not settings.fixed_below_numbers:
         unused.add("finetune.fixed_steps")

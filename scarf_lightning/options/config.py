@@ -75,9 +75,8 @@ class Config(Options):
     recipe: str = option("paper", "named defaults: paper or practical")
     seed: int = option(0, "seed of every random stream", "[0, inf)", aliases=("random_state",))
     metric: str | None = option(
-        None, "metric of tables, verdicts, tuning and early stopping, such as auroc or mae; null takes the target's own"
+        None, "metric of tables, verdicts and early stopping, such as auroc or mae; null takes the target's own"
     )
-    tune: int = option(0, "tries of options in every trial, compared on its validation rows", "[0, 10000]")
     batch_size: int | None = option(None, "of both phases; null leaves each phase its own", "[2, 1000000000]")
     learning_rate: float | None = option(None, "of both phases; null leaves each phase its own", "(0, 1e12]")
     max_epochs: int | None = option(None, "of both phases; null leaves each phase its own", "[1, 1000000]")
@@ -110,7 +109,7 @@ class Config(Options):
     )
     objective: str = option(
         "validation_error",
-        "what hydra/sweeper=optuna searches by, and a job returns to another sweeper: the mean of it or of a metric",
+        "what a job returns to another sweeper, such as hydra/sweeper=optuna: the mean of it or of a metric",
     )
     plugins: list[str] = option([], "modules of your own parts; on the command line only")
 
@@ -146,8 +145,6 @@ class Config(Options):
         """The smallest number of labels, in all, with which the supervised phase of the cell stops or chooses by some
         of them; infinite if it never does."""
         method, settings = self.part("method"), self.finetune
-        if self.tune:
-            return 0
         stops_or_chooses = settings.stops_after < math.inf or settings.keeps_best
         if "finetune" in method.uses and stops_or_chooses:
             return settings.fixed_below

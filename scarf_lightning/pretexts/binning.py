@@ -51,7 +51,6 @@ class Binning(CorruptingPretext):
 
     name: ClassVar[str] = "binning"
     paper: ClassVar[str] = "Lee et al., 2024, arXiv:2405.07414"
-    search_space: ClassVar[dict[str, Any]] = {"n_bins": ("log_int", 2, 50)}
     n_bins: int = option(10, "bins of each number", "[2, 1000]")
     estimates: Literal["place", "class"] = option("place", "the place of a bin in their order, or which bin it is")
 

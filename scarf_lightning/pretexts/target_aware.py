@@ -38,7 +38,6 @@ class TargetAware(CorruptingPretext):
     paper: ClassVar[str] = "Rubachev et al., 2022, arXiv:2207.03208"
     can_cotrain: ClassVar[bool] = False
     uses_labels: ClassVar[bool] = True
-    search_space: ClassVar[dict[str, Any]] = {"weight": ("float", 0.1, 0.9)}
     weight: float = option(0.5, "share of the labels' loss", "[0, 1]")
     pretext: Literal["reconstruction", "mask"] = option("reconstruction", "what is learnt without labels")
 

@@ -24,7 +24,7 @@ SCIENCE_VERSION = 3
 NOT_OPTIONS = ("science", "data", "plugins")
 """Fields of an identity that are no options of the cell."""
 
-OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network.head")
+OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "network.head")
 """Options, and groups of them, that a cell's pre-training does not depend on."""
 
 OF_LABELS = ("regime",)

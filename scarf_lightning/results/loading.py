@@ -26,7 +26,6 @@ from .store import (
     ENVIRONMENT,
     PREPROCESSING,
     SECONDS,
-    TRIES,
     Predictions,
     Stored,
     read_cell,
@@ -59,16 +58,12 @@ class StoredCell:
         trials: a row for each trial: metrics, epochs, seconds and split sizes, as in `load`.
         curves: a row for each epoch and trial: ``phase`` (``pretrain``, ``finetune``), ``trial``, ``epoch`` (from 1),
             and the losses and errors, NaN if a phase has none.
-        tries: of a cell that was tuned, a row for each try and trial: ``trial``, ``try`` (from 0, the cell's own
-            options), whether it was ``chosen``, its ``score`` on the validation rows by the ``metric``, ``seconds``,
-            and a column for each option.
     """
 
     fingerprint: str
     description: dict[str, Any]
     trials: "pd.DataFrame"
     curves: "pd.DataFrame"
-    tries: "pd.DataFrame"
 
     @property
     def config(self) -> dict[str, Any]:
@@ -212,21 +207,14 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description is damaged.
     """
-    import pandas as pd
-
     stored, description = _described(Path(results) / fingerprint)
     curves, damaged_curves = read_curves(stored)
-    tries, damaged_tries = stack_files(stored, TRIES, partial(_frame, columns=("trial", "try")))
-    for stack, reason in (damaged_curves | damaged_tries).items():
-        warnings.warn(f"{stack} has no curves or tries: {reason}.", RecordWarning, stacklevel=2)
+    for stack, reason in damaged_curves.items():
+        warnings.warn(f"{stack} has no curves: {reason}.", RecordWarning, stacklevel=2)
     rows = [stored.rows[trial] for trial in sorted(stored.rows)]
     names = set().union(*rows)
     first = [column for column in FIRST_COLUMNS if column in names]
-    tuned = pd.DataFrame()
-    if tries:
-        # Two processes may have trained one trial.
-        tuned = pd.concat(tries).drop_duplicates(["trial", "try"], ignore_index=True)
-    return StoredCell(fingerprint, description=description, trials=as_table(rows, first), curves=curves, tries=tuned)
+    return StoredCell(fingerprint, description=description, trials=as_table(rows, first), curves=curves)
 
 
 def load_trials(fingerprint: str, results: str | Path = "results") -> list[StoredTrial]:

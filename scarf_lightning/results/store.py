@@ -6,7 +6,6 @@
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
                                         predictions.parquet what is predicted of the test rows
-                                        tries.parquet      with `tune`: a row a try of a trial
                                         weights.safetensors with `keep_weights`: the fine-tuned networks
                                         environment.json   versions and hardware
 
@@ -60,10 +59,9 @@ T = TypeVar("T")
 DESCRIPTION = "cell.json"
 CONTENTS = "trials.json"
 CURVES = "curves.parquet"
-TRIES = "tries.parquet"
 PREPROCESSING = "preprocessing.safetensors"
 ENVIRONMENT = "environment.json"
-OPTIONAL = (PREDICTIONS, TRIES, WEIGHTS)
+OPTIONAL = (PREDICTIONS, WEIGHTS)
 """Files that a stack need not have."""
 DESCRIBED: Fields = {
     "dataset": str, "dataset_id": int | None, "identity": dict, "config": dict, "options": dict, "labels": dict,
@@ -148,7 +146,6 @@ class StackRecord:
         preprocessing: arrays ``(T, M)`` by name.
         environment: versions and hardware.
         weights: parameters of f and h, ``(T, ...)`` by name, if they are to be kept.
-        tries: a row for each try of a trial that was tuned.
         predictions: of the trials that did not diverge.
         notes: sentences that a user should know.
         faults: sentences on parts of a user's own that spoilt trials; the store keeps them among the notes.
@@ -159,41 +156,9 @@ class StackRecord:
     preprocessing: Mapping[str, NDArray[np.float64]]
     environment: Mapping[str, Any]
     weights: Mapping[str, NDArray[Any]] | None = None
-    tries: Sequence[Row] = ()
     predictions: Sequence[Predictions] = ()
     notes: Sequence[str] = ()
     faults: Sequence[str] = ()
-
-    @classmethod
-    def join(cls, records: "Sequence[StackRecord]") -> "StackRecord":
-        """Several stacks without weights as one."""
-        preprocessing = {}
-        for name in records[0].preprocessing:
-            preprocessing[name] = np.concatenate([record.preprocessing[name] for record in records])
-        rows: list[Row] = []
-        curves: list[Row] = []
-        tries: list[Row] = []
-        predictions: list[Predictions] = []
-        notes: list[str] = []
-        faults: list[str] = []
-        for record in records:
-            rows += record.rows
-            curves += record.curves
-            tries += record.tries
-            predictions += record.predictions
-            notes += record.notes
-            faults += record.faults
-        return cls(
-            rows,
-            curves,
-            preprocessing,
-            records[0].environment,
-            tries=tries,
-            predictions=predictions,
-            # Stacks of one cell mostly say the same.
-            notes=list(dict.fromkeys(notes)),
-            faults=list(dict.fromkeys(faults)),
-        )
 
 
 @dataclass
@@ -363,8 +328,6 @@ class CellStore:
         # A cell without networks has no curves, whose file has its columns all the same.
         columns = None if record.curves else ["phase", "trial", "epoch"]
         frames = {CURVES: pd.DataFrame(list(record.curves), columns=columns)}
-        if record.tries:
-            frames[TRIES] = pd.DataFrame(list(record.tries))
         if record.predictions:
             frames[PREDICTIONS] = pd.concat([each.frame() for each in record.predictions])
         arrays = {PREPROCESSING: record.preprocessing}

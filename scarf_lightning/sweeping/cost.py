@@ -70,15 +70,13 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
         size: of its table.
     """
     rows = Rows.of(config, size.n_rows)
-    # A search trains both phases once for each of its tries.
-    tries = max(1, config.tune)
     # A temperature runs the supervised phase once more for each fold.
-    fits = tries * (1 + TEMPERATURE_FOLDS * config.finetune.temperature)
+    fits = 1 + TEMPERATURE_FOLDS * config.finetune.temperature
     phases = {}
     if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
-        one = _fit(config, config.pretrain, "pretrain", min(rows.all, config.pretrain.rows or math.inf), size)
-        phases["pretrain"] = tries * one
+        learnt = min(rows.all, config.pretrain.rows or math.inf)
+        phases["pretrain"] = _fit(config, config.pretrain, "pretrain", learnt, size)
     phases["finetune"] = fits * _supervised(config, rows, size)
     return phases
 

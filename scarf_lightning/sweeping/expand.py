@@ -328,20 +328,6 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     return fitting, reasons
 
 
-def checked_cell(overrides: Sequence[str], composer: Composer) -> Cell:
-    """The cell of a search's try, without the options that its parts do not have.
-
-    Raises:
-        UsageError: it cannot be composed, or its options do not go together.
-    """
-    composed, problems = _composed([tuple(overrides)], composer)
-    if not composed:
-        raise UsageError("\n".join(problems))
-    ((kept, config),) = composed.items()
-    check_combination(config)
-    return Cell(kept, config)
-
-
 def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     """The cell of a job that another sweeper started.
 

@@ -40,6 +40,7 @@ from omegaconf.errors import (
 )
 
 from ..errors import UsageError, did_you_mean, meant_by, not_an_option, unknown_name
+from ..importing import require
 from ..options import BASES, Config, load_plugins, options_of, read
 from ..options.axes import AXES, is_own, list_of, parts
 from ..options.conf_files import target_of
@@ -258,6 +259,8 @@ def _within(group: DictConfig, place: str, name: str) -> str:
 
 def _unknown_choice(file: str, options: Sequence[str]) -> str:
     """A sentence on a file that is not in `conf/`. A user may have meant a table by it."""
+    if file == "hydra/sweeper/optuna":
+        require("hydra_plugins.hydra_optuna_sweeper", "hydra/sweeper=optuna")
     group, _, name = file.rpartition("/")
     table = file.removeprefix("dataset/")
     if table != file and ("." in table or "/" in table):

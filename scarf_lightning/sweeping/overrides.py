@@ -15,11 +15,11 @@ from hydra.errors import HydraException
 from ..data.sources import ENDING
 from ..errors import UsageError
 from ..options.axes import AXES, BASES, SEVERAL
-from ..options.gate import Gate, path_of, reaches
+from ..options.gate import Gate
 from .flags import CONFIG_DIR, FLAGS, MODES
 from .folders import overrides_notation, swept
 
-OUR_SWEEPERS = ("hydra/sweeper=scarf", "hydra/sweeper=optuna")
+SWEEPER = "hydra/sweeper=scarf"
 PARAMS = "hydra.sweeper.params"
 """Hydra's own place for the axes of a sweep."""
 AS_GIVEN = "as given: "
@@ -176,7 +176,7 @@ def deferred(arguments: Sequence[str]) -> list[str]:
     # Another sweeper would take a choice of one value for an axis of its search.
     has_other_sweeper = False
     for each in options:
-        if each.startswith("hydra/sweeper=") and each not in OUR_SWEEPERS:
+        if each.startswith("hydra/sweeper=") and each != SWEEPER:
             has_other_sweeper = True
     if has_other_sweeper or not any(map(is_sweep, options)):
         return list(arguments)
@@ -266,11 +266,6 @@ def check_written(gate: Gate, overrides: Sequence[Override]) -> None:
     for override in overrides:
         for place, values in _written(override):
             gate.check(place, values)
-
-
-def reaches_far(override: Override) -> bool:
-    """True if an override reaches beyond the numbers of a cell, see `scarf_lightning.options.gate`."""
-    return any(any(reaches(path_of(place), values)) for place, values in _written(override))
 
 
 def _written(override: Override) -> Iterator[tuple[str, list[Any]]]:

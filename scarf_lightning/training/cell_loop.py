@@ -102,11 +102,7 @@ class CellLoop:
                 training = replace(training, tell=tell)
                 for kept, block in training.stacks(missing):
                     with self._stack():
-                        # A tuned trial is always trained alone: its tries are networks of other shapes.
-                        if training.config.tune:
-                            record = training.best_tries(kept)
-                        else:
-                            record = training.run(kept, block).record(kept)
+                        record = training.run(kept, block).record(kept)
                         # Stack by stack, so that a process that is killed loses one at most.
                         store.add(record, claim)
                     for sentence in record.faults:

@@ -2,7 +2,6 @@
 
 For each stack of trials that the cell lacks: split the rows and apply the regime (`CellTraining.stack`), pre-train or
 load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`TrainedStack.record`).
-A cell with `tune` does this once for each try of each trial (`best_tries`).
 
 A stack is the trials that are trained at once. Where a trial's numbers do not depend on the others (`Promise.EXACT`),
 it holds wanted trials alone. Where they do (`Promise.FIXED`), it is a block: as many trials as ``trials_per_stack``
@@ -23,7 +22,6 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 - 10 and 11, the end and f: `fitting.fit` and `Fit.part`.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -54,12 +52,11 @@ from ..options.combinations import (
     no_effect_sentences,
 )
 from ..randomness import Purpose, Streams
-from ..results import CellStore, Claim, PretrainingStore, StackRecord, columns, identity, pretraining_identity
+from ..results import CellStore, Claim, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .pretraining import Start, add, cached, joined
 from .temperature import with_temperature
 from .trained_stack import TrainedStack, package_versions
-from .tuning import tune, tuning_metric
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +79,7 @@ class CellTraining:
         pretrained: keeps its pre-trainings; None keeps none.
         notes: sentences on options that have no effect on these data, and on copies of rows.
         console: shows progress; None shows none.
-        tell: called after each epoch, except those of tries.
+        tell: called after each epoch.
         start: encoders that networks start from, in place of a pre-training.
         holds_back: validation labels train nothing, even if nothing stops or chooses in a trial: the caller judges by
             them.
@@ -216,8 +213,8 @@ class CellTraining:
     @property
     def _together(self) -> int | Literal["auto"]:
         """Trials to train at once if the memory allows it."""
-        # The tries of a trial have networks of their own shapes, and trials of a ragged split their own batches.
-        if self.config.tune or self.parts.splitting.is_ragged(self.table):
+        # Trials of a ragged split have their own batches.
+        if self.parts.splitting.is_ragged(self.table):
             return 1
         return self.config.trainer.trials_per_stack
 
@@ -347,52 +344,6 @@ class CellTraining:
                 missing = stack if to_train == together else self.stack(to_train)
                 diverged = add(kept, missing.pretrain(settings, pretext), to_train, store, claim)
         return joined(together, kept, diverged, stack.steps_per_epoch(settings))
-
-    def best_tries(self, trials: Sequence[int]) -> StackRecord:
-        """The record of the best try of each trial, with the effort of all tries."""
-        return StackRecord.join([self._best_try(trial) for trial in trials])
-
-    def _best_try(self, trial: int) -> StackRecord:
-        """The record of the best try of one trial, with the effort of all tries."""
-        metric = tuning_metric(self.config, self.table.target)
-
-        def train(config: Config) -> tuple[StackRecord, float]:
-            tried = replace(self, tell=None)
-            if config is not self.config:
-                tried = replace(tried, config=config, parts=build_parts(config), pretrained=None)
-            elif self.hardware.promise is not Promise.EXACT:
-                # A cached trial is one that was trained in its block.
-                tried = replace(tried, pretrained=None)
-            trained = tried.run([trial], predicts_validation=True)
-            record = trained.record([trial])
-            # A try that diverged is never the best, whatever its last weights predict.
-            if record.rows[0]["diverged"] is not None:
-                return record, math.nan
-            judged = trained.stack.data.validation_labels[0]
-            predicted = trained.outcome.predictions[0, : len(judged)]
-            return record, metric.function(predicted, judged)
-
-        # NumPy's legacy seeds, which the sampler takes, have 32 bits.
-        seed = self.streams.seed_of(trial, Purpose.TUNING) % 2**32
-        tries, best = tune(self.config, metric, seed, train)
-        rows = [each.result.rows[0] for each in tries]
-        effort = {"fits": sum(row["fits"] for row in rows)}
-        for phase in ("pretrain_seconds", "finetune_seconds"):
-            effort[phase] = None if rows[0][phase] is None else sum(row[phase] for row in rows)
-        history = []
-        for number, (each, row) in enumerate(zip(tries, rows, strict=True)):
-            history.append(
-                {
-                    "trial": trial,
-                    "try": number,
-                    "chosen": number == best,
-                    "metric": metric.name,
-                    "score": each.score,
-                    "seconds": (row["pretrain_seconds"] or 0) + row["finetune_seconds"],
-                    **each.options,
-                }
-            )
-        return replace(tries[best].result, rows=[rows[best] | effort], tries=history)
 
     def _watch(self, phase: str, stopping: TrialStopping) -> list[Watcher]:
         """The watchers that show a fit."""

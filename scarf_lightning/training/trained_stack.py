@@ -24,7 +24,7 @@ from ..results.store import TEMPERATURE
 from ..version import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
-OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "optuna")
+OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost")
 
 
 @dataclass(frozen=True)

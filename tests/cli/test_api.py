@@ -176,7 +176,6 @@ def test_a_run_trains_on_the_tables_in_a_folder_of_the_users(
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),
         (["hydra/sweeper=basic"], "hydra/sweeper=basic is not for scarf_lightning.run: train.py takes it."),
-        (["hydra/sweeper=optuna"], "hydra/sweeper=optuna searches nothing, because no option has a space; "),
     ],
 )
 def test_what_is_wrong_is_a_sentence(asked: Any, sentence: str, tmp_path: Path, monkeypatch: Patch) -> None:
@@ -187,28 +186,6 @@ def test_what_is_wrong_is_a_sentence(asked: Any, sentence: str, tmp_path: Path, 
 
     assert str(caught.value).startswith(sentence)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_search_returns_the_trials_of_its_tries_the_best_first(tmp_path: Path, monkeypatch: Patch) -> None:
-    pytest.importorskip("optuna", minversion="4")
-    monkeypatch.chdir(tmp_path)
-
-    search = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "corruption.rate=interval(0.2,0.8)", "trials=2"]
-    found = scarf_lightning.run(search, *TINY, verbose=False)
-
-    assert list(found.columns[:2]) == ["try", "objective"]
-    tries = found.groupby("try", sort=False).first()
-    assert sorted(tries.index) == [0, 1, 2]
-    assert tries["objective"].is_monotonic_increasing
-    assert tries["corruption.rate"].nunique() == 3
-    again = scarf_lightning.load()
-    assert sorted(found["fingerprint"]) == sorted(again["fingerprint"])
-
-
-def test_the_cells_of_a_search_are_not_known_before() -> None:
-    with pytest.raises(UsageError, match=r"^hydra/sweeper=optuna is not for scarf_lightning\.plan, because each try "):
-        scarf_lightning.plan(["hydra/sweeper=optuna", "corruption.rate=0.2,0.8"])
 
 
 def test_a_report_refuses_what_it_does_not_know(trained: Trained) -> None:

@@ -158,7 +158,6 @@ class TestRows:
         ),
         ({"pretrain": "auto", "options": {"corruption.rate": 3}}, r"corruption\.rate must"),
         ({"options": {"trials": 3}}, "trials is a parameter of its own; set n_trials"),
-        ({"options": {"tune": 2}}, "options: tune keeps no networks; search with GridSearchCV"),
         ({"options": {"trainer.accelerator": "cpu"}}, r"trainer\.accelerator is a parameter of its own; set device"),
         ({"class_weight": "fair"}, r"^class_weight cannot be fair\. Its values are: none, balanced"),
         ({"device": "tpu"}, r"^device cannot be tpu\. Its values are: auto, cpu, cuda"),

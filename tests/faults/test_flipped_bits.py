@@ -32,7 +32,7 @@ WDBC = open_source("wdbc", id=None, name=None, openml_cache=None)
 KINDS = {
     "[0-9a-f]*/cell.json", "[0-9a-f]*/stacks/*/trials.json",
     "[0-9a-f]*/stacks/*/curves.parquet", "[0-9a-f]*/stacks/*/preprocessing.safetensors",
-    "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json", "[0-9a-f]*/stacks/*/tries.parquet",
+    "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json",
     "[0-9a-f]*/stacks/*/predictions.parquet",
     "pretrained/*/pretraining.json",
     "pretrained/*/trials/*/curve.json", "pretrained/*/trials/*/weights.safetensors", "datasets/*.json",
@@ -50,10 +50,10 @@ class Read:
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> CellStore:
-    """A cell that is pre-trained, in a folder with one that was tuned, a failure, noted data and a record set aside."""
+    """A cell that is pre-trained, in a folder with a rival, a failure, noted data and a record set aside."""
     results = tmp_path_factory.mktemp("flipped") / "results"
     cell = stored(results, "trials=2", "trainer.trials_per_stack=1", "keep_weights=true")
-    stored(results, "trials=1", "method=logistic", "tune=2")
+    stored(results, "trials=1", "method=logistic")
     stored(results, "trials=1", "seed=7").clear("it is to be set aside")
     try:
         raise FloatingPointError("training diverged")
@@ -77,7 +77,6 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             values[name] = None
         return values[name]
 
-    (tuned,) = {file.parents[2].name for file in results.glob("*/stacks/*/tries.parquet")}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         note("load", lambda: load(results).to_csv())
@@ -86,8 +85,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             values["cell"] = (found.config, found.description, found.trials.to_csv(), found.curves.to_csv())
         for trial, phase in product((0, 1), ("pretrain", "finetune")):
             note(f"encoder {trial} {phase}", partial(embed, trial, phase))
-        note("predictions", lambda: [load_predictions(each, results).to_csv() for each in (cell.fingerprint, tuned)])
-        note("tries", lambda: load_cell(tuned, results).tries.to_csv())
+        note("predictions", lambda: load_predictions(cell.fingerprint, results).to_csv())
         note("model", lambda: load_model(cell.folder).predict_proba(rows).tobytes())
         note("data", lambda: known_data(results, WDBC))
         asked = note("report", lambda: cells_of_folder(results))

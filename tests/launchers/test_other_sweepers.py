@@ -1,9 +1,12 @@
-"""`train.py` under what is Hydra's and not ours: its mode RUN, the basic sweeper, a user's callback."""
+"""`train.py` under what is Hydra's and not ours: its mode RUN, its sweepers, a user's callback."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from scarf_lightning.results import load
 from tests.processes import TINY, train
@@ -95,3 +98,48 @@ def test_hydras_log_and_its_own_folder_are_where_it_is_told(tmp_path: Path) -> N
     assert ran.returncode == 0, ran.stderr
     assert left(tmp_path) == ["logs", "results"]
     assert left(tmp_path / "logs") == ["train.log"]
+
+
+def test_optuna_tries_cells_and_its_study_goes_on(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    asked = [
+        "hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "hydra.sweeper.n_jobs=1", "hydra.sweeper.study_name=mine",
+        "hydra.sweeper.storage=sqlite:///study.db", "corruption.rate=interval(0.1,0.9)", "trials=1",
+    ]  # fmt: skip
+
+    first = train(*asked, *TINY, cwd=tmp_path)
+    again = train(*asked, *TINY, cwd=tmp_path)
+
+    assert (first.returncode, again.returncode) == (0, 0), (first.stderr, again.stderr)
+    rates = load(tmp_path / "results")["corruption.rate"]
+    assert rates.nunique() == 6
+    assert rates.between(0.1, 0.9).all()
+    with closing(sqlite3.connect(tmp_path / "study.db")) as study:
+        tried = dict(study.execute("SELECT param_value, value FROM trial_params JOIN trial_values USING (trial_id)"))
+    assert set(tried) == set(rates)
+    best = OmegaConf.load(tmp_path / "optimization_results.yaml")
+    assert tried[best.best_params["corruption.rate"]] == best.best_value == min(tried.values())
+
+
+def test_one_seed_asks_for_the_same_cells_and_a_metric_is_the_objective(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    asked = [
+        "hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1", "hydra.sweeper.sampler.seed=1",
+        "hydra.sweeper.direction=maximize", "objective=auroc", "corruption.rate=interval(0.1,0.9)", "trials=1",
+    ]  # fmt: skip
+
+    train(*asked, *TINY, cwd=tmp_path)
+    again = train(*asked, *TINY, cwd=tmp_path)
+
+    assert again.returncode == 0, again.stderr
+    trials = load(tmp_path / "results")
+    assert len(trials) == 2
+    assert OmegaConf.load(tmp_path / "optimization_results.yaml").best_value == trials["auroc"].max()
+
+
+def test_another_sweeper_is_told_that_no_row_validates(tmp_path: Path) -> None:
+    ran = train("hydra/sweeper=basic", "method=logistic", "pretrain=none", "trials=1", cwd=tmp_path)
+
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[-1].startswith("objective=validation_error has no value with method=logistic and ")
+    assert left(tmp_path) == []

@@ -45,7 +45,7 @@ def test_options_are_text_list_dictionary_or_keywords(make: Callable[[], PlainMo
         (partial(PretrainModule, method="mixup"), "has no effect on a pre-training"),
         (partial(FinetuneModule, {"a": 1}), "a is not an option"),
         (partial(FinetuneModule, method="cotrain"), "has a module of its own: CotrainModule"),
-        (partial(CotrainModule, tune=3), "train.py takes it"),
+        (partial(CotrainModule, workers=3), "train.py takes it"),
         (partial(TableDataModule, "f.csv", "y", scaling="minmx"), "Did you mean minmax"),
         (partial(TableDataModule, "f.csv", "y", corruption="mean"), "give it to the module"),
     ],

@@ -306,7 +306,7 @@ def test_data_that_cannot_be_served_are_refused(make: Any, sentence: str) -> Non
         (PretrainModule, "pretrain.patience=3", "arguments and callbacks decide"),
         (PretrainModule, "max_epochs=3", r"has none here; how long it trains is pl\.Trainer\(max_epochs=\.\.\.\)"),
         (PretrainModule, "method=mixup", "has no effect on a pre-training"),
-        (PretrainModule, "tune=3", "train.py takes it"),
+        (PretrainModule, "workers=3", "train.py takes it"),
         (PretrainModule, "pretrain=none", "trains nothing"),
         (PretrainModule, "corruption=men", "corruption=men is not an option"),
         (FinetuneModule, "method=cotrain", "CotrainModule"),

@@ -181,13 +181,6 @@ FILE = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=y")
 class TestOneSentence:
     """A choice is refused beside another one, or on data that it does not serve, and is taken where it does."""
 
-    def test_weights_of_networks_of_several_shapes_are_not_kept(self) -> None:
-        start = "keep_weights=true does not go with tune: each trial has a network of its own shape"
-
-        assert refusal(lambda: check_combination(config_of("tune=2", "keep_weights=true"))).startswith(start)
-        for overrides in ("tune=2", "keep_weights=true", "tune=2 keep_weights=true method=logistic"):
-            check_combination(config_of(*overrides.split()))
-
     def test_a_method_that_needs_unlabelled_rows_is_refused_where_a_file_has_none(self) -> None:
         assert refusal(lambda: check_labels(config_of(*FILE, "method=self_train"), 0)) == (
             "method=self_train needs unlabelled rows, and every row of mine.csv has a label; use regime=semi25 or "

@@ -111,7 +111,6 @@ def test_curves_tries_arrays_and_predictions_are_read(folder: Path) -> None:
             )
             if is_there
         }
-        assert len(cell.tries) == 2 * (options["tune"] == 2)
         assert cell.config["dataset"]["source"] in ("wdbc", "csv")
 
 

@@ -49,7 +49,7 @@ PINNED = {
 """Fingerprints of cells and of their pre-trainings, for science version 3. They must stay: each names results."""
 
 EVERYTHING = (
-    "method=cotrain pretrain=scarf regime=semi25 encoding=ordinal split=stratified tune=3 "
+    "method=cotrain pretrain=scarf regime=semi25 encoding=ordinal split=stratified "
     "finetune.patience=7 pretrain.weight_decay=0.1 finetune.weight_decay=0.1 finetune.label_smoothing=0.1 "
     "finetune.fixed_below=9"
 )
@@ -228,7 +228,7 @@ def test_that_walk_meets_every_setting_of_training_networks_and_parts() -> None:
         "cotrain.corruption": Marginal,
     }.items():  # fmt: skip
         assert {f"{group}.{each}" for each in options_of(cls)} - {"finetune.monitor"} <= met
-    assert {"network.weight_init", "cotrain.weight", "loss.temperature", "regime.labelled", "seed", "tune"} <= met
+    assert {"network.weight_init", "cotrain.weight", "loss.temperature", "regime.labelled", "seed"} <= met
     assert {each.name for each in fields(Config)} >= NOT_SECTIONS - {"hydra", *SPLIT_BY}
 
 

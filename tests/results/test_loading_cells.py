@@ -153,15 +153,3 @@ def test_an_environment_that_is_none_is_noted(environment: object, store: CellSt
     found, damaged = read_environments(read_cell(store.folder))
     assert found == [expected] == [some_record([1]).environment]
     assert damaged[stack].startswith("environment.json cannot be read: ")
-
-
-def test_the_tries_of_a_search_are_numbered_through_and_each_occurs_once(store: CellStore, results: Path) -> None:
-    def tried(*trials: int) -> StackRecord:
-        return replace(some_record(trials), tries=[{"trial": trial, "try": 0, "score": 0.5} for trial in trials])
-
-    store.add(tried(0))
-    store.add(tried(1))
-    assert load_cell(store.fingerprint, results).tries.index.tolist() == [0, 1]
-
-    store.add(tried(0, 1))
-    assert sorted(load_cell(store.fingerprint, results).tries["trial"]) == [0, 1]

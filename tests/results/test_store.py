@@ -14,7 +14,7 @@ import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from scarf_lightning.results import CellStore, LostClaimError, StackRecord, fingerprint, identity, store
+from scarf_lightning.results import CellStore, LostClaimError, fingerprint, identity, store
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
 from scarf_lightning.results.store import DESCRIBED, read_cell, source_commit
@@ -48,26 +48,6 @@ def test_a_description_says_what_the_cell_is_and_the_first_one_stays(cell: CellS
         "classes": ["1", "2"], "target": {"kind": "classes", "rarest": 1.0, "dtype": "object"}, "overrides": [],
         "config": {"seed": 0}, "options": {}, "labels": {}, "reading": {},
     }  # fmt: skip
-
-
-def test_a_joined_record_holds_what_each_held_and_a_note_once(cell: CellStore) -> None:
-    records = [
-        replace(some_record(trials), notes=["short", note], tries=[{"trial": trials[0], "try": 0, "score": 0.5}])
-        for trials, note in (([0, 1], "one"), ([2], "other"))
-    ]
-    described(cell)
-
-    joined = StackRecord.join(records)
-    cell.add(joined)
-
-    assert joined.notes == ["short", "one", "other"]
-    assert [row["trial"] for row in joined.rows] == [0, 1, 2]
-    assert [each["trial"] for each in joined.tries] == [0, 2]
-    assert len(joined.curves) == sum(len(record.curves) for record in records)
-    assert {len(array) for array in joined.preprocessing.values()} == {3}
-    assert cell.missing(range(4)) == [3]
-    (kept,) = cell.folder.glob("stacks/*/trials.json")
-    assert json.loads(kept.read_text())["notes"] == joined.notes
 
 
 def test_a_stack_is_a_folder_of_four_files_that_any_program_reads(cell: CellStore) -> None:

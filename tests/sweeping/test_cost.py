@@ -67,7 +67,6 @@ def seconds(*, n_columns: int = 30, **chosen: Any) -> float:
             ({"method": {"name": name}, "regime": HALF}, parts("method")[name].typical_fits * LEARNT)
             for name in ("self_train", "tri_train")
         ),
-        ({"tune": 3}, 3 * USUAL),
         # Once for all labels, and once more without each fold of them.
         ({"finetune": FinetuneSettings(temperature=True)}, 6 * USUAL),
     ],

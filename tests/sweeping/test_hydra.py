@@ -7,9 +7,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from hydra import initialize_config_dir
 from hydra._internal.sources_registry import SourcesRegistry
-from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
@@ -22,7 +20,6 @@ from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.hydra import (
-    OF_TODAY,
     FileConfigSource,
     hydra_started,
     master_of,
@@ -248,28 +245,10 @@ def test_a_number_is_the_cell_that_its_name_is() -> None:
         assert by_number.key == by_name.key
 
 
-def test_the_node_of_another_package_gives_way_to_our_search_and_stays_for_other_programs(tmp_path: Path) -> None:
-    """The package hydra-optuna-sweeper stores its options by the same names."""
-    sweepers = ConfigStore.instance().repo["hydra"]["sweeper"]
-    ConfigStore.instance().store(group="hydra/sweeper", name="optuna", node={"_target_": "theirs", "n_startup": 3})
-    (tmp_path / "theirs.yaml").touch()
-
-    with initialize_config_dir(str(tmp_path), **OF_TODAY):
-        assert sweepers["optuna.yaml"].node.n_startup == 3
-
-    with hydra_started() as hydra:
-        asked = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=7"]
-        composed = hydra.config_loader.load_configuration("train", overrides=asked, run_mode=RunMode.MULTIRUN)
-    assert "optuna.yaml" not in sweepers
-    assert composed.hydra.sweeper._target_.endswith(".OptunaSweeper")
-    assert (composed.hydra.sweeper.n_trials, composed.hydra.sweeper.sampler.name) == (7, "tpe")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [["hydra/sweeper=optuna", "hydra.sweeper.n_trials=7"], ["hydra/launcher=slurm"]])
-def test_cells_are_composed_without_what_a_preset_says_of_jobs(asked: list[str]) -> None:
+def test_cells_are_composed_without_what_a_preset_says_of_jobs() -> None:
     with hydra_started() as hydra:
-        loader = hydra.config_loader
+        loader, asked = hydra.config_loader, ["hydra/launcher=slurm"]
         master = loader.load_configuration("train", overrides=asked, run_mode=RunMode.MULTIRUN)
         # As if a file had chosen them, and not the command line.
         master.hydra.overrides.hydra.clear()

@@ -121,18 +121,13 @@ def test_a_pretraining_counts_once_and_its_cells_have_equal_parts_of_it(cells: l
     assert planned(cells[:3]).groups[-1].pretraining == pytest.approx(shared.pretraining)
 
 
-def test_without_a_cache_every_cell_pretrains_and_tries_take_their_time(cells: list[Cell]) -> None:
+def test_without_a_cache_every_cell_pretrains(cells: list[Cell]) -> None:
     uncached = [Cell(each.overrides, replace(each.config, cache=CacheSettings(max_gb=0))) for each in cells[2:]]
     (usual,) = planned(cells[2:]).groups
 
     one, other = planned(uncached).groups
     assert (one.n_to_train, other.n_to_train) == (3, 3)
     assert one.pretraining == pytest.approx(usual.pretraining)
-
-    for number in (2, 3):
-        tuned = [replace(each, config=replace(each.config, tune=3 * (each is cells[number]))) for each in cells[2:]]
-        (group,) = planned(tuned).groups
-        assert group.pretraining == pytest.approx(3 * usual.pretraining)
 
 
 def test_finished_cells_of_a_model_correct_what_is_expected_of_it_and_of_no_other(

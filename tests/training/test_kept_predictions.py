@@ -7,9 +7,7 @@ from tests.composing import config_of
 from tests.short_training import trained
 
 
-@pytest.mark.parametrize(
-    "overrides", [("pretrain=none",), ("method=logistic", "regime=few", "tune=2")], ids=["stack", "tuned"]
-)
+@pytest.mark.parametrize("overrides", [("pretrain=none",), ("method=logistic", "regime=few")], ids=["network", "rival"])
 def test_each_trials_are_those_that_its_row_was_measured_by(overrides: tuple[str, ...], wdbc: Table) -> None:
     record = trained(config_of(*overrides), wdbc, trials=(0, 2))
 

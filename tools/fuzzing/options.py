@@ -37,7 +37,7 @@ BROKEN = (
     "dataset=csv", "dataset=csv dataset.path=/dev/zero dataset.target=a", "dataset=csv dataset.path=. dataset.target=a",
     "dataset=csv dataset.path=nothing.csv dataset.target=a", "dataset.id=3", "plugins=[nothing]", "plugins=[os]",
     "plugins=nothing", "plugins=[a b]", "plugins=['']", "plugins=[..a]", "method=nothing", "pretrain=scarf,nothing",
-    "regime=few regime.labels=0", "regime=few regime.labels=1e9", "tune=3 method=probe", "split=time",
+    "regime=few regime.labels=0", "regime=few regime.labels=1e9", "split=time",
     "split=time split.column=a", "split=files split.test=/dev/zero", "method=xgboost pretrain=scarf", "",
 )  # fmt: skip
 """Arguments that are no overrides, or of what is not there."""

@@ -20,7 +20,7 @@ PRETEXTS = ("pretexts/test_pretext", "engine/test_pretext_task", "engine/test_pr
 STACKS = ("engine/test_stack_modules", "engine/test_pretrain", "engine/test_stack_contract")
 READING = ("data/reading/test_inference", "data/reading/test_numbers", "data/sources/test_ugly_tables")
 OPTIONS = ("options/test_checking", "options/test_axes", "options/test_reference", "results/test_identity")
-DEFAULTS = ("options/test_search_space", "options/test_reference")
+DEFAULTS = ("options/test_reference",)
 
 GUARDS: dict[str, tuple[str, ...]] = {
     "data/parts.py": ("data/test_splits",),
@@ -128,7 +128,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     ),
     "results/files.py": ("results/test_files", "results/test_records", "results/test_store"),
     "options/option.py": ("options/test_option", "options/test_conf_files"),
-    "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
     "options/building.py": ("options/test_building", "options/test_combinations"),
     "options/checking.py": ("options/test_checking", "options/test_run_settings", "options/test_axes"),
     "options/config.py": ("options/test_config", "options/test_checking", "options/test_combinations"),
@@ -196,7 +195,6 @@ NAMED = (
     ("verdicts/verdict.py", "if verdict.parts is not None:\n        return verdict.parts.error",
      "if True:\n        return verdict.parts.error"),
     ("forks.py", "prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)", "prctl(signal.SIGTERM, PARENT_DEATH_SIGNAL)"),
-    ("sweeping/kept_search.py", "self._study.tell(kept.number, state=TrialState.FAIL)", "pass"),
     ("estimators/parameters.py", "if option not in PARAMETERS:", "if option in PARAMETERS:"),
     ("parents=True, exist_ok=True", "exist_ok=True"),
     ("sweeping/folders.py", '{"trials": self.trials, "time_limit": self.time_limit}', '{"trials": self.trials}'),
@@ -305,35 +303,10 @@ EQUIVALENT = (
         "if loaded is None or choices is None:\n                    return set()",
         "if choices is None:\n                    return set()",
     ),
-    # With as many as it may take, a process looks at no number.
-    (
-        "sweeping/kept_search.py",
-        "n_counted += 1\n                        continue\n                    held",
-        "pass\n                        continue\n                    held",
-    ),
     # A trial's rows have one dimension.
     ("losses/loss.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.
     ("losses/supervised.py", "* (labels > 0)", "* (labels > -1)"),
-    # A copy of the tries is one of their states.
-    (
-        "sweeping/kept_search.py",
-        "n_tries = len(self._study.get_trials(deepcopy=False))",
-        "n_tries = len(self._study.get_trials())",
-    ),
-    # Defaults of a protocol, whose methods nobody calls.
-    (
-        "sweeping/search.py",
-        "high: int, *, step: int = 1, log: bool = False",
-        "high: int, *, step: int = 1, log: bool = True",
-    ),
-    (
-        "sweeping/search.py",
-        "step: float | None = None, log: bool = False",
-        "step: float | None = None, log: bool = True",
-    ),
-    # All numbers of a range have one type.
-    ("sweeping/search.py", "isinstance(numbers[0], int)", "isinstance(numbers[-1], int)"),
     # Cells of a run have their overrides in one order.
     ("sweeping/cell.py", "for override in cells[0] if", "for override in cells[1] if"),
     # It waits for the queue without a pause.
