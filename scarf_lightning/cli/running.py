@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from ..errors import UnfinishedError, UsageError, unknown_name
 from ..importing import without_garbage_collection
 from ..metrics import metrics
-from ..options import load_plugins, unused_options
+from ..options import Config, load_plugins, unused_options
 from ..options.settings import TrainerSettings
 from ..results import Rows
 from ..screen import reported, reported_once

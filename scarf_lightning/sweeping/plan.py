@@ -158,7 +158,6 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     for each, phases in together:
         cells.append(each)
         supervised.append(each.n_missing * phases["finetune"])
-        # Of several cells one may tune its pre-training, which takes longer.
         longest = max(longest, phases.get("pretrain", 0.0))
     first = cells[0]
     if first.cell.pretraining_key is None:

@@ -250,7 +250,6 @@ class TestUnused:
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
             ("method=xgboost", NO_NETWORK),
-            ("method=logistic tune=2", NO_NETWORK - {"finetune.metric"}),
             ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
             ("method=probe", {"cotrain", "network.head", "finetune.class_weight"} | OF_FINETUNE),
             (
@@ -281,7 +280,6 @@ class TestUnused:
             ("finetune.monitor=none", {f"finetune.{name}" for name in OF_VALIDATION}, set()),
             ("pretrain.monitor=none", {f"pretrain.{name}" for name in OF_VALIDATION}, set()),
             ("finetune.monitor=none finetune.metric=auroc", {"finetune.metric"}, set()),
-            ("finetune.monitor=none finetune.metric=auroc tune=2", set(), {"finetune.metric"}),
             ("finetune.max_steps=9", {"finetune.max_epochs"}, set()),
             ("finetune.label_smoothing=0.1 method=label_smoothing", {"finetune.label_smoothing"}, set()),
             (

@@ -130,7 +130,6 @@ def test_a_cell_has_the_task_and_the_encoding_that_its_method_takes(
     [
         ((), 0),
         (("finetune.fixed_below=200",), 200),
-        (("finetune.fixed_below=200", "tune=3"), 0),
         (("finetune.patience=null", "finetune.restore_best=false"), math.inf),
         (("method=random_forest",), math.inf),
     ],

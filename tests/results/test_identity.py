@@ -172,7 +172,7 @@ class TestAnOptionThatIsAddedLater:
 
     def test_results_that_were_stored_before_it_are_read_with_its_default(self) -> None:
         stored = asdict(config_of())
-        del stored["finetune"]["schedule"], stored["corruption"]["rate"], stored["tune"]
+        del stored["finetune"]["schedule"], stored["corruption"]["rate"]
 
         assert name_of(read(stored)) == PINNED[""][0]
 
@@ -308,7 +308,7 @@ AWARE = "pretrain=target_aware regime=few"
     ("one", "other", "is_same"),
     [
         *(("pretrain=scarf", f"pretrain=scarf {each}", True) for each in ("method=mixup", "regime=semi25",
-          "network.head.depth=3", "finetune.patience=9", "tune=4")),
+          "network.head.depth=3", "finetune.patience=9")),
         ("", "method=mixup", True),
         ("", "finetune.learning_rate=0.1 finetune.batch_size=64", True),
         ("", "regime.labels=50", False),

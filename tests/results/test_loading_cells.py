@@ -134,7 +134,7 @@ def test_curves_that_cannot_be_told_apart_are_left_out(curves: pd.DataFrame, sto
     curves.to_parquet(content)
     replace_file(stack, "trials.json", "curves.parquet", content.getvalue())
 
-    with pytest.warns(UserWarning, match=rf"{stack.name} has no curves or tries: curves\.parquet cannot be read"):
+    with pytest.warns(UserWarning, match=rf"{stack.name} has no curves: curves\.parquet cannot be read"):
         cell = load_cell(store.fingerprint, results)
 
     assert (cell.trials["trial"].tolist(), cell.curves["trial"].unique().tolist()) == ([0, 1], [0])

@@ -61,7 +61,7 @@ SETTINGS = [
     "dataset.name=mine",
     "seed=3 finetune.patience=null paths.results=folder force=true pretrain.learning_rate=1e-4", "metric=f1",
     "finetune.metric=f1 metric=auroc", "network.encoder.depth=2 network.encoder.width=16",
-    "tune=${trials} trials=3", "trials=???", "finetune.nothing=3", "nothing.at.all=3", "seed.more=3",
+    "seed=${trials} trials=3", "trials=???", "finetune.nothing=3", "nothing.at.all=3", "seed.more=3",
     "regime.name.more=3 method=mixup", "network.encoder=3 method=mixup", "plugins=[] seed=1", "plugins=3",
     "seed=[1,2]", "+seed=3", "++seed=3 method=mixup", "~seed", "method=mixup method=distill",
     "pretrain=none method=xgboost",
