@@ -18,8 +18,6 @@ from .settings import Choice
 
 T = TypeVar("T", bound=Options)
 
-FORMER_LOGGERS = {"none": (), "wandb": ("wandb",), "tensorboard": ("tensorboard",), "both": ("wandb", "tensorboard")}
-"""The values of ``logger.name`` in earlier releases, and the loggers that each chose."""
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -31,7 +29,7 @@ def read(values: Mapping[str, Any]) -> Config:
             imported, see `load_plugins`.
     """
     check_imported(_list(values.get("plugins") or [], "plugins"))
-    return checked(Config, _with_present_names(values))
+    return checked(Config, values)
 
 
 def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
@@ -76,26 +74,6 @@ def _field(field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any
     if isinstance(kind, type) and is_dataclass(kind):
         return checked(kind, _group(value, full, kind), full)  # type: ignore[type-var]
     return value
-
-
-def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration that an earlier release may have stored, with the names that its options have in this one."""
-    present = dict(values)
-    # An axis of earlier versions with one choice that is left: every model sees all columns.
-    if present.get("features") == {"name": "all"}:
-        del present["features"]
-    logger = present.get("logger")
-    if isinstance(logger, Mapping) and logger.get("name") in FORMER_LOGGERS:
-        present["logger"] = _with_sections_of_loggers(logger)
-    return present
-
-
-def _with_sections_of_loggers(logger: Mapping[str, Any]) -> dict[str, Any]:
-    """The section of the loggers, in which ``name`` chose them in earlier releases."""
-    sections = dict(logger)
-    for name in FORMER_LOGGERS[sections.pop("name")]:
-        sections[name] = {**sections.get(name, {}), "write": True}
-    return sections
 
 
 def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:

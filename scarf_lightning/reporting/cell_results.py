@@ -341,13 +341,13 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     readable: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
     for place, stored in described_cells(results):
-        if stored.description is None:
-            damaged |= stored.damaged
-        else:
+        if stored.description is not None or stored.release:
             readable.append((place, stored))
+        else:
+            damaged |= stored.damaged
     cells, sentences = newest_versions(readable)
     if not cells:
-        raise no_results(results, damaged)
+        raise no_results(results, damaged, sentences)
 
     described = []
     for place, stored in cells:

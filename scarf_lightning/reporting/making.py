@@ -261,7 +261,6 @@ def copies_sentence(results: CellResults) -> str:
         description = (stored and stored.description) or {}
         reading = description.get("reading", {})
         n_copies, n_rows = reading.get("n_copies"), reading.get("n_labelled")
-        # Results of old versions do not count copies.
         if isinstance(n_copies, int) and isinstance(n_rows, int) and n_copies > 0:
             counts.append(f"{n_copies:,} of {n_rows:,} in {name}")
     if not counts:

@@ -35,7 +35,7 @@ from .notes import Failure, KnownData, forget_failure, keep_failure, known_data,
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import Row
 from .store import CellStore, Predictions, StackRecord, Stored, read_cell, source_commit
-from .versions import newest_versions, science_of, trained_by, version_numbers
+from .versions import newest_versions
 
 __all__ = (
     "SCIENCE_VERSION",
@@ -93,11 +93,8 @@ __all__ = (
     "read_predictions",
     "read_summary",
     "reading_columns",
-    "science_of",
     "source_commit",
-    "trained_by",
     "values_of",
-    "version_numbers",
     "with_reading",
     "write_whole",
 )

@@ -32,7 +32,7 @@ from .store import (
     read_description,
     stack_files,
 )
-from .versions import newest_versions, version_numbers
+from .versions import newest_versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,8 +112,7 @@ def load(
     """The results in a folder, or those of the cells with these fingerprints, a row for each trial.
 
     Of datasets and plugins that have several versions, and of cells that several science versions of the package have
-    trained, the newest are taken, see `newest_versions`; a warning names the others. ``versions="all"`` takes all, with
-    a column ``version``: its number among those of the dataset, from 1, the oldest.
+    trained, the newest are taken, see `newest_versions`; a warning names the others. ``versions="all"`` takes all.
 
     Columns: ``dataset_id, dataset``; one for each axis (``regime, scaling, pretrain, corruption, selection,
     views, loss, method``) and each option of it (such as ``corruption.rate``), null if the cell does not use it; each
@@ -136,46 +135,43 @@ def load(
     names = known if fingerprints is None else list(fingerprints)
     if unknown := set(names).difference(known):
         raise _no_cell(folder / min(unknown))
-    cells: list[tuple[Path, Stored]] = []
+    found: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
     for name in names:
         stored = read_with_warnings(folder / name)
-        damaged |= stored.damaged
+        if not stored.release:
+            damaged |= stored.damaged
         # A cell that is not described yet has no finished trial.
-        if stored.description is not None:
-            cells.append((folder / name, stored))
+        if stored.description is not None or stored.release:
+            found.append((folder / name, stored))
+    cells, sentences = found, list[str]()
     # Cells that are asked for by name are given, whatever version they are of.
     if fingerprints is None and versions == "newest":
-        cells, sentences = newest_versions(cells)
-        for sentence in sentences:
-            warnings.warn(sentence, RecordWarning, stacklevel=2)
+        cells, sentences = newest_versions(found)
+        if cells:
+            for sentence in sentences:
+                warnings.warn(sentence, RecordWarning, stacklevel=2)
 
-    numbers = version_numbers(cells)
     rows: list[Row] = []
     measured = set[str]()
-    for (_, stored), number in zip(cells, numbers, strict=True):
-        more = {}
-        if versions == "all":
-            more["version"] = number
-        rows += _rows(stored, more)
-        measured.update(metric.name for metric in stored.target.metrics())
+    for _, stored in cells:
+        if stored.description is not None:
+            rows += _rows(stored, stored.description)
+            measured.update(metric.name for metric in stored.target.metrics())
     if not rows:
-        raise no_results(folder, damaged)
+        raise no_results(folder, damaged, sentences)
     rows = with_reading(rows)
     # Metrics of another kind of target would be columns without a value.
     others = {metric.name for metric in METRICS} - measured
-    first = [column for column in FIRST_COLUMNS if column not in others]
-    if versions == "all":
-        first.insert(first.index("dataset") + 1, "version")
-    return as_table(rows, first)
+    return as_table(rows, [column for column in FIRST_COLUMNS if column not in others])
 
 
 def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
-    """The cells in a folder, whole or damaged, but for those that are not described yet: their places, and what they
-    hold."""
+    """The cells in a folder, whole, damaged or of another release, but for those that are not described yet: their
+    places, and what they hold."""
     for fingerprint in _fingerprints(folder):
         stored = read_cell(folder / fingerprint)
-        if stored.description is not None or stored.damaged:
+        if stored.description is not None or stored.damaged or stored.release:
             yield folder / fingerprint, stored
 
 
@@ -190,8 +186,11 @@ def descriptions(folder: Path) -> Iterator[tuple[Path, Row]]:
             yield folder / fingerprint, described
 
 
-def no_results(folder: Path, damaged: Mapping[Path, str]) -> UsageError:
-    """The error for a folder without results that can be used: it names what is ``damaged``, if anything is."""
+def no_results(folder: Path, damaged: Mapping[Path, str], others: Sequence[str] = ()) -> UsageError:
+    """The error for a folder without results that can be used: it names what is ``damaged``, if anything is, and has
+    the sentences on ``others`` versions."""
+    if others:
+        return UsageError(f"{folder} holds no results of this version: {' '.join(others)}")
     if not damaged:
         return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
     path, reason = next(iter(damaged.items()))
@@ -372,8 +371,10 @@ def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
     """The content of a cell's folder, with its `measured_rows`; a warning names each record that cannot be used."""
     stored = read_cell(cell, weights=weights)
     stored.rows = measured_rows(stored)
-    for damaged, reason in stored.damaged.items():
-        warnings.warn(f"{damaged} is left out: {reason}.", RecordWarning, stacklevel=3)
+    # A cell of another release is no damage.
+    if not stored.release:
+        for damaged, reason in stored.damaged.items():
+            warnings.warn(f"{damaged} is left out: {reason}.", RecordWarning, stacklevel=3)
     return stored
 
 
@@ -431,11 +432,9 @@ def _arrays(stack: Path, table: Row, name: str) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _rows(stored: Stored, more: Row) -> list[Row]:
-    """The rows of a described cell with the columns that its trials share, and ``more`` of these."""
-    assert stored.description is not None
-    cell = stored.description
-    shared = cell["options"] | more
+def _rows(stored: Stored, cell: Row) -> list[Row]:
+    """The rows of a cell of this description with the columns that its trials share."""
+    shared = dict(cell["options"])
     for name in ("dataset_id", "dataset", "fingerprint"):
         shared[name] = cell[name]
     shared["science"] = cell["identity"].get("science")

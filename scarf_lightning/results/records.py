@@ -27,8 +27,6 @@ from .files import UNFINISHED, DamagedRecordError, OtherVersionError, Unreadable
 
 SCHEMA_VERSION = 3
 """Of the layout of files."""
-READABLE = (2, SCHEMA_VERSION)
-"""Schemas of records that this version reads, see `earlier`."""
 SEAL = "sha256"
 """The field of a JSON file that holds the hash of all others."""
 WEIGHTS = "weights.safetensors"
@@ -72,7 +70,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise DamagedRecordError("it has no schema")
     # A file of an unknown schema may be sealed in another way; its reader says which schema it has.
-    if not is_sealed and content.get("schema", SCHEMA_VERSION) in READABLE:
+    if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
         raise DamagedRecordError(f"{path.name} is damaged")
     return content
 
@@ -155,9 +153,8 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
     """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files."""
     if "schema" not in table:
         raise DamagedRecordError("it has no schema")
-    if type(table["schema"]) is not int or table["schema"] not in READABLE:
-        known = " and ".join(map(str, READABLE))
-        raise OtherVersionError(f"it has schema {table['schema']!r:.20}, and this version reads {known}")
+    if type(table["schema"]) is not int or table["schema"] != SCHEMA_VERSION:
+        raise OtherVersionError(f"it has schema {table['schema']!r:.20}, and this version reads {SCHEMA_VERSION}")
     if table.get("fingerprint") != fingerprint:
         raise DamagedRecordError(f"it belongs to {table.get('fingerprint')!s:.80}")
     check_fields(table, {"files": dict, "hashes": dict})

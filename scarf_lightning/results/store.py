@@ -31,13 +31,20 @@ from numpy.typing import NDArray
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import PROBES, metrics
 from .claims import Claim, claim, folder_time
-from .earlier import description_of_schema_2
-from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, write_whole
-from .identity import as_column, fingerprint
+from .files import (
+    DamagedRecordError,
+    OtherVersionError,
+    UnreadableRecordError,
+    read_bytes,
+    remove_unfinished,
+    set_aside,
+    write_whole,
+)
+from .identity import fingerprint
 from .records import (
+    MOST_JSON,
     NUMBER,
     PREDICTIONS,
-    SCHEMA_VERSION,
     WEIGHTS,
     Fields,
     Row,
@@ -172,6 +179,7 @@ class Stored:
         damaged: files and stacks that cannot be used, and why.
         unreadable: those among them that may be whole, but that this user may not read.
         written: time of the last record, in seconds since the epoch; 0 without any.
+        release: the version of the package that wrote the cell in another layout, which is not read.
     """
 
     description: Row | None = None
@@ -180,6 +188,7 @@ class Stored:
     damaged: dict[Path, str] = field(default_factory=dict)
     unreadable: set[Path] = field(default_factory=set)
     written: float = 0.0
+    release: str = ""
 
     def leave_out(self, path: Path, error: DamagedRecordError) -> None:
         """Note what cannot be used."""
@@ -355,6 +364,8 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
         stored.description = read_description(cell)
     except DamagedRecordError as error:
         stored.leave_out(cell / DESCRIPTION, error)
+        if isinstance(error, OtherVersionError):
+            stored.release = _release_of(cell)
     stacks: list[Path] = []
     try:
         stacks = record_folders(cell / "stacks")
@@ -371,24 +382,26 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
             # Another process has just set it aside.
             continue
         stored.stacks[stack] = table
-        stored.written = max(stored.written, _written(stack, table))
+        stored.written = max(stored.written, _written(table))
         for row in table["trials"]:
             stored.rows.setdefault(row["trial"], row)
     return stored
 
 
-def _written(stack: Path, table: Row) -> float:
-    """The time at which a stack was written, by the clock of the machine that trained it.
-
-    Records of before version 0.2 have the time of their file alone, which a copy may not keep.
-    """
+def _written(table: Row) -> float:
+    """The time at which a stack was written, by the clock of the machine that trained it; 0 if it says none."""
     try:
         return datetime.fromisoformat(table["written"]).timestamp()
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
-        # Another process may have just set it aside.
-        with suppress(OSError):
-            return (stack / CONTENTS).stat().st_mtime
-    return 0.0
+        return 0.0
+
+
+def _release_of(cell: Path) -> str:
+    """The version of the package that trained a cell, by any of its stacks, in whichever layout they are."""
+    for file in sorted((cell / "stacks").glob(f"*/{ENVIRONMENT}")):
+        with suppress(DamagedRecordError, OSError, ValueError, LookupError, TypeError):
+            return str(json.loads(read_bytes(file, MOST_JSON))["packages"]["scarf-lightning"])[:20]
+    return "unknown"
 
 
 def packages_of(stored: Stored) -> dict[str, str]:
@@ -448,8 +461,6 @@ def read_description(cell: Path) -> Row | None:
         return None
     except OSError as error:
         raise UnreadableRecordError(f"it cannot be read: {error.strerror}") from error
-    if description["schema"] != SCHEMA_VERSION:
-        description = description_of_schema_2(cell, description)
     # Seals are right in a crafted file too, so its fields are checked.
     check_fields(description, DESCRIBED)
     check_fields({"metric": None} | description["config"], {"metric": str | None})
@@ -464,14 +475,11 @@ def read_description(cell: Path) -> Row | None:
     _check_texts(description["overrides"], "overrides")
     _check_texts(description["labels"].values(), "labels")
     options = description["options"]
-    if any(isinstance(value, dict) for value in options.values()):
+    if any(isinstance(value, (dict, list)) for value in options.values()):
         raise DamagedRecordError("it has no options")
-    # Early records hold lists as such.
-    columns = {name: as_column(value) for name, value in options.items()}
-    # An axis of earlier versions: all that are left of its cells, or can be trained, see all columns.
-    if columns.get("features") == "all":
-        del columns["features"]
-    description["options"] = columns
+    # An axis of version 0.2, whose one choice that is left is what every model does.
+    if options.get("features") == "all":
+        del options["features"]
     if fingerprint(description["identity"]) != cell.name:
         raise DamagedRecordError("its identity is another cell's")
     return description

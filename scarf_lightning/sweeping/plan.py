@@ -6,25 +6,21 @@ are corrected by the processor time that these took.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import counted
-from ..options import COLUMNS
-from ..results import SCIENCE_VERSION, Row, Stored, columns, descriptions, read_cell, science_of, trained_by
+from ..errors import counted, enumeration
+from ..results import SCIENCE_VERSION, Row, descriptions
 from .cell import Cell, State, SurveyedCell
 from .cost import START_UP, TYPICAL_SIZE, Phases, seconds_of_trial
 from .sizes import CC18, Size
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
-OF_A_DATASET = ("source", "id", "task", "path", "target")
-"""Options that say which table a cell is of."""
-
-Described = Mapping[str, list[tuple[Path, Row]]]
-"""Cells by their question, see `_question`: the folder and the description of each."""
+VERSIONED = {"science": "the numbers of this package", "data": "the data", "plugins": "a plugin"}
+"""The fields of an identity that have versions, in words."""
 Pace = dict[tuple[str, str], float]
 """By phase and kind of model, the processor time that trials took over the expected one."""
 
@@ -263,95 +259,48 @@ def _pretrainings_note(plan: Plan) -> list[str]:
 
 
 def other_versions_notes(surveyed: Sequence[SurveyedCell]) -> list[str]:
-    """Sentences on cells without a trial that the store has as another science version trained them, or on the data
-    that their files held before."""
-    other_science: list[Stored] = []
-    other_data: list[str] = []
-    described: dict[Path, Described] = {}
+    """A sentence on the cells without a trial that the store has of other data, of another source of a plugin or of
+    another science; none if there are none."""
+    asked = dict[Path, dict[str, list[tuple[Path, Row]]]]()
+    n_cells, changed = 0, set[str]()
     for each in surveyed:
-        # A cell with a trial of this version is this version's, whatever else is there.
         if each.state is State.FINISHED or each.rows:
             continue
         results = each.cell.results
         # Reading the descriptions of a folder takes long, so a run does it once, and only if a cell lacks trials.
-        if results not in described:
-            described[results] = _described(results)
-        others = _others(each, described[results])
-        sciences = {science_of(description) for _, description in others}
-        if sciences and SCIENCE_VERSION not in sciences:
-            folder, _ = max(others, key=lambda pair: science_of(pair[1]))
-            other_science.append(read_cell(folder))
-        elif sciences and each.data is not None:
-            # Without a look at the data nobody knows.
-            other_data.append(str(each.axes["dataset"]))
-
-    sentences = []
-    if other_science:
-        were, them = _pronouns(len(other_science))
-        cells = counted(len(other_science), "cell")
-        sentences.append(
-            f"{cells} {were} trained by {trained_by(other_science)}; this version trains {them} anew; report and load "
-            f"still read {them}."
-        )
-    if other_data:
-        were, _ = _pronouns(len(other_data))
-        cells = counted(len(other_data), "cell")
-        names = ", ".join(dict.fromkeys(other_data))
-        sentences.append(
-            f"{cells} {were} trained on an earlier version of {names} or of a plugin, and not on this one; "
-            f'load(versions="all") reads both.'
-        )
-    return sentences
+        if results not in asked:
+            asked[results] = defaultdict(list)
+            for folder, description in descriptions(results):
+                question = _question({"dataset": description["dataset"]} | description["options"])
+                asked[results][question].append((folder, description["identity"]))
+        differing = set[str]()
+        for folder, fields in asked[results].get(_question(each.axes), []):
+            # A cell that failed is described too, and is no other version of itself.
+            if folder != each.folder:
+                differing.update(_changed(each, fields))
+        n_cells += bool(differing)
+        changed |= differing
+    if not n_cells:
+        return []
+    were, train = ("was", "trains") if n_cells == 1 else ("were", "train")
+    return [
+        f"{counted(n_cells, 'cell')} {were} trained before {enumeration(sorted(changed))} changed, and {train} anew."
+    ]
 
 
-def _described(results: Path) -> Described:
-    """The cells of a folder of results by their question."""
-    described = defaultdict[str, list[tuple[Path, Row]]](list)
-    for folder, description in descriptions(results):
-        dataset = description["config"].get("dataset")
-        # Records of other versions may be laid out in another way.
-        if isinstance(dataset, dict):
-            question = _question(dataset, description["options"])
-            described[question].append((folder, description))
-    return described
+def _question(axes: Mapping[str, Any]) -> str:
+    """The dataset and the options of a cell, which are the same in all of its versions."""
+    return json.dumps(axes, sort_keys=True, default=str)
 
 
-def _others(surveyed: SurveyedCell, described: Described) -> list[tuple[Path, Row]]:
-    """The cells of a folder that ask what a cell asks, with the same options, as other versions trained them."""
-    config = surveyed.cell.config
-    options = columns(config)
-    question = _question(asdict(config.dataset), options)
-    others = []
-    for folder, description in described.get(question, []):
-        # A cell that failed is described too, and is no other version of itself.
-        if folder != surveyed.folder and _agree(options, description["options"]):
-            others.append((folder, description))
-    return others
-
-
-def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The dataset and the choices on the axes, which are the same for a cell in all versions of the package."""
-    dataset_options = {}
-    for name in OF_A_DATASET:
-        dataset_options[name] = dataset.get(name)
-    # As text: the record of a cell has been through JSON, the configuration has not.
-    choices = {}
-    for name in COLUMNS:
-        if name in options:
-            choices[name] = str(options[name])
-    asked = [dataset_options, choices]
-    return json.dumps(asked, sort_keys=True, default=str)
-
-
-def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True if options that both versions of the package have are the same."""
-    # An option that only one version has makes no difference between them.
-    shared = one.keys() & other.keys()
-    return all(one[name] == other[name] for name in shared)
-
-
-def _pronouns(n: int) -> tuple[str, str]:
-    return ("was", "it") if n == 1 else ("were", "them")
+def _changed(each: SurveyedCell, fields: Row) -> Iterator[str]:
+    """The names of what a cell of these fields has of another version."""
+    store = each.cell.store(each.data)
+    # Without a look at the data the science alone is known.
+    own = {"science": SCIENCE_VERSION} if store is None else store.identity
+    for name, words in VERSIONED.items():
+        if (name in own or store is not None) and fields.get(name) != own.get(name):
+            yield words
 
 
 def about(seconds: float) -> str:

@@ -119,7 +119,7 @@ class CellLoop:
         if self._hashes.setdefault(source, table.hash) != table.hash:
             self._screen.say(
                 f"{source.place} changed while the sweep trained: this cell and those after it are trained on what is "
-                'in it now, and so are the earlier ones before the sweep ends. load(versions="all") has both versions.'
+                "in it now, and so are the earlier ones before the sweep ends."
             )
             self._hashes[source] = table.hash
         if (source, table.hash) not in self._reported:

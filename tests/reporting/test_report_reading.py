@@ -21,6 +21,7 @@ from scarf_lightning.reporting.cell_results import (
 )
 from scarf_lightning.reporting.pairing import pairs_of
 from scarf_lightning.results import CellStore, fingerprint, identity
+from scarf_lightning.results.identity import as_column
 from tests.cells import OF_WDBC, some_config, some_record
 from tests.reporting.store import described
 
@@ -130,7 +131,7 @@ def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
         config = some_config(seed=seed)
         store = CellStore(tmp_path, identity(config, "0" * 64))
         of_config = described(config)
-        options = {**of_config["options"], "seed": 0, "corruption.columns": columns}
+        options = {**of_config["options"], "seed": 0, "corruption.columns": as_column(columns)}
         store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **of_config | {"options": options})
         store.add(some_record(range(3)))
 
@@ -174,7 +175,7 @@ def test_versions_of_a_table_are_one_dataset_and_other_tables_of_its_name_are_ot
     newest = tmp_path / "versions" / fingerprint(identity(some_config(), "a" * 64))
     assert [(cell.axes["dataset"], cell.folder) for cell in cells] == [("wdbc", newest)]
     (sentence,) = sentences
-    assert sentence.startswith("1 cell of earlier versions of wdbc is left out, the newest is shown; load(versions=")
+    assert sentence.startswith("1 cell is left out, of earlier contents of wdbc;")
     assert [cell.axes["dataset"] for cell in others] == ["wdbc (aaaaaa)", "wdbc (bbbbbb)"]
     assert none == []
 

@@ -92,7 +92,7 @@ HASH = sha256(b"four").hexdigest()
         (changed(sha256=None), f"{CONTENTS} is damaged"),
         (resealed(hashes={}), "it has no size or hash of a.txt"),
         (resealed(without="files"), "it has no files"),
-        *((change(schema=schema), f"it has schema {schema}, and this version reads 2 and {SCHEMA_VERSION}")
+        *((change(schema=schema), f"it has schema {schema}, and this version reads {SCHEMA_VERSION}")
           for change, schema in ((changed, 1), (resealed, SCHEMA_VERSION + 1), (resealed, 2.0), (resealed, True))),
         *((resealed(files={name: 4}, hashes={name: HASH}), f"it names {name!r}, which is not a file of its folder")
           for name in NAMED),

@@ -267,7 +267,7 @@ class TestMending:
             "moved": (text, "its identity is another cell's"),
             "of another schema": (
                 json.dumps(json.loads(text) | {"schema": 1}),
-                f"it has schema 1, and this version reads 2 and {SCHEMA_VERSION}",
+                f"it has schema 1, and this version reads {SCHEMA_VERSION}",
             ),
         }[damage]
         path.write_text(written)

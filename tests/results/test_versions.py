@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import RecordWarning, UsageError
+from scarf_lightning.reporting.cell_results import cells_of_folder
 from scarf_lightning.results import (
     SCIENCE_VERSION,
     CellStore,
@@ -18,8 +20,8 @@ from scarf_lightning.results import (
     identity,
     load,
     newest_versions,
-    version_numbers,
 )
+from scarf_lightning.results.records import SCHEMA_VERSION
 from tests.cells import described, some_config, some_record
 from tests.results.sealing import reseal
 
@@ -90,14 +92,12 @@ OTHER_SPLIT = {"name": "group", "column": "patient"}
         ({"data": B, "day": 1}, [{"data": A, "day": 1}], [0]),
         # A column more is a version of the same file.
         ({"data": B, "day": 1}, [{"data": A, "day": 2, "features": ("V1", "V2", "V3")}], [1]),
-        # The first and the last share neither source nor features.
+        # A file that was moved, and then changed.
         (
-            {"data": B, "day": 1, "source": "a.csv", "features": ("V1",)},
-            [{"data": C, "day": 2, "source": "a.csv"}, {"data": A, "day": 3, "source": "b.csv"}],
+            {"data": B, "day": 1, "source": "a.csv"},
+            [{"data": B, "day": 2, "source": "b.csv", "pretrain": "none"}, {"data": A, "day": 3, "source": "a.csv"}],
             [2],
         ),
-        # Two people have the file at two places.
-        ({"data": B, "day": 1, "source": "/home/one/t.csv"}, [{"data": A, "day": 2, "source": "/home/two/t.csv"}], [1]),
         # Another kind of split is of the same table.
         ({"data": B, "day": 1, "split": {"name": "stratified"}}, [{"data": A, "day": 2}], [1]),
         # A weight is part of the data, and no column of results tells them apart.
@@ -106,7 +106,7 @@ OTHER_SPLIT = {"name": "group", "column": "patient"}
         *(
             ({"data": B, "day": 1}, [{"data": A, "day": 2, **other}], [0, 1])
             for other in (
-                {"name": "other"}, {"dataset": {"target": "z"}}, {"source": "other.csv", "features": ("W1",)},
+                {"name": "other"}, {"dataset": {"target": "z"}}, {"source": "other.csv"},
                 {"dataset_id": 61}, {"split": OTHER_SPLIT}, {"split": {"name": "files", "validation": "v.csv"}},
                 {"split": {"name": "files", "test": "s.csv"}}, {"more_options": {"dataset.drop": "[a]"}},
             )
@@ -134,8 +134,7 @@ class TestATable:
 
         assert newest(tmp_path) == fresh, "what is compared is of one content, though it has fewer cells"
         assert sentences(tmp_path) == [
-            '2 cells of earlier versions of t are left out, the newest is shown; load(versions="all") has all. Data '
-            "that are no versions of each other need a dataset.name each."
+            "2 cells are left out, of earlier contents of t; they train anew when asked for."
         ]
 
     def test_of_many_the_first_five_are_named(self, tmp_path: Path) -> None:
@@ -145,7 +144,7 @@ class TestATable:
 
         (sentence,) = sentences(tmp_path)
 
-        assert sentence.startswith("7 cells of earlier versions of a, b, c, d, e and 2 more are left out")
+        assert sentence.startswith("7 cells are left out, of earlier contents of a, b, c, d, e and 2 more;")
 
     def test_time_is_that_of_the_record_and_survives_a_copy(self, tmp_path: Path) -> None:
         newer = leave(tmp_path / "results", data=B, day=2)
@@ -156,12 +155,10 @@ class TestATable:
         assert newest(tmp_path / "results") == {newer}
 
     @pytest.mark.parametrize("time", ["", "soon", 10**30, None, "99999-01-01", {"a": 1}, "0001-01-01T00:00:00+23:00"])
-    def test_a_time_that_is_none_is_that_of_the_file(self, tmp_path: Path, time: object) -> None:
-        cells = [leave(tmp_path, data=data) for data in (B, A)]
-        for seconds, cell in zip((10**9, 10**9 - 1), cells, strict=True):
-            for contents in (tmp_path / cell).glob("stacks/*/trials.json"):
-                reseal(contents, {"written": time}, without=None if time else "written")
-                os.utime(contents, (seconds, seconds))
+    def test_a_time_that_is_none_is_before_all_others(self, tmp_path: Path, time: object) -> None:
+        cells = [leave(tmp_path, data=data, day=1) for data in (A, B)]
+        for contents in (tmp_path / cells[1]).glob("stacks/*/trials.json"):
+            reseal(contents, {"written": time}, without=None if time else "written")
 
         assert newest(tmp_path) == {cells[0]}
 
@@ -181,33 +178,54 @@ class TestAPlugin:
             "on the third dataset the plugin is as it was, so it is no competitor"
         )
         assert sentences(tmp_path) == [
-            "3 cells of earlier versions of the plugin my_parts on t, u and v are left out, the newest is shown; "
-            'load(versions="all") has all.'
+            "3 cells are left out, of earlier sources of my_parts; they train anew when asked for."
         ]
 
 
-class TestTheScience:
-    def test_a_later_one_of_a_dataset_is_shown(self, tmp_path: Path) -> None:
-        for pretrain in ("none", "scarf"):
-            leave(tmp_path, science=SCIENCE_VERSION - 1, day=3, pretrain=pretrain)
+class TestAnotherRelease:
+    @pytest.mark.parametrize("science", [SCIENCE_VERSION - 1, SCIENCE_VERSION + 1, None])
+    def test_cells_of_another_science_are_left_out(self, tmp_path: Path, science: int) -> None:
+        leave(tmp_path, science=science, day=3)
         fresh = leave(tmp_path, day=2)
 
-        assert newest(tmp_path) == {fresh}, "by its number: an older version may be used later"
-        (sentence,) = sentences(tmp_path)
-        assert sentence == (
-            f"2 cells on t are left out, trained by version unknown (science {SCIENCE_VERSION - 1}), since others are "
-            'of a later science; load(versions="all") has all.'
-        )
-
-    def test_other_datasets_keep_theirs_which_is_said(self, tmp_path: Path) -> None:
-        early = leave(tmp_path, name="u", source="u.csv", data=B, science=SCIENCE_VERSION - 1)
-        fresh = leave(tmp_path)
-
-        assert newest(tmp_path) == {early, fresh}
+        assert newest(tmp_path) == {fresh}
         assert sentences(tmp_path) == [
-            f"1 cell was trained by version unknown (science {SCIENCE_VERSION - 1}); this version has science "
-            f"{SCIENCE_VERSION}, and trains it anew when asked for it."
+            f"1 cell is left out, of version unknown (science {science}); it trains anew when asked for."
         ]
+
+    def test_everything_that_is_left_out_is_one_sentence(self, tmp_path: Path) -> None:
+        leave(tmp_path, science=SCIENCE_VERSION - 1)
+        leave(tmp_path, data=B, day=1)
+        leave(tmp_path, day=2)
+
+        assert sentences(tmp_path) == [
+            f"2 cells are left out, of version unknown (science {SCIENCE_VERSION - 1}) and of earlier contents of t; "
+            "they train anew when asked for."
+        ]
+
+    def test_a_store_in_another_layout_is_named_by_its_version_and_not_read(self, tmp_path: Path) -> None:
+        other = leave(tmp_path, trials=2)
+        reseal(tmp_path / other / "cell.json", {"schema": SCHEMA_VERSION - 1})
+        (environment,) = (tmp_path / other).glob("stacks/*/environment.json")
+        environment.write_text(json.dumps({"packages": {"scarf-lightning": "0.1.0"}}))
+        named = "1 cell is left out, of version 0.1.0; it trains anew when asked for."
+
+        for make in (load, cells_of_folder):
+            with pytest.raises(UsageError, match=rf"^{tmp_path} holds no results of this version: {re.escape(named)}$"):
+                make(tmp_path)
+        fresh = leave(tmp_path, data=B)
+        with pytest.warns(RecordWarning) as warned:
+            assert load(tmp_path)["fingerprint"].tolist() == [fresh]
+        assert [str(each.message) for each in warned] == [named]
+
+    @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"packages": []}', b"\xff"])
+    def test_a_version_that_nobody_knows_is_unknown(self, tmp_path: Path, content: bytes) -> None:
+        other = leave(tmp_path)
+        reseal(tmp_path / other / "cell.json", {"schema": SCHEMA_VERSION - 1})
+        (environment,) = (tmp_path / other).glob("stacks/*/environment.json")
+        environment.write_bytes(content)
+
+        assert sentences(tmp_path) == ["1 cell is left out, of version unknown; it trains anew when asked for."]
 
 
 class TestLoad:
@@ -215,35 +233,24 @@ class TestLoad:
         leave(tmp_path, data=B, day=1, trials=3)
         fresh = leave(tmp_path, data=A, day=2)
 
-        with pytest.warns(RecordWarning, match=r"^1 cell of earlier versions of t is left out") as warned:
+        with pytest.warns(RecordWarning, match=r"^1 cell is left out, of earlier contents of t;") as warned:
             frame = load(tmp_path)
 
         assert len(warned) == 1
         assert warned[0].filename == __file__
         assert frame["fingerprint"].tolist() == [fresh]
         assert frame["science"].tolist() == [SCIENCE_VERSION]
-        assert "version" not in frame
 
-    def test_all_have_a_number_by_which_they_can_be_grouped(self, tmp_path: Path) -> None:
-        first = [leave(tmp_path, data=B, day=1, pretrain=pretrain) for pretrain in ("none", "scarf")]
-        science = leave(tmp_path, data=B, day=2, science=SCIENCE_VERSION - 1, pretrain="none")
-        last = leave(tmp_path, data=A, day=3)
-        other = leave(tmp_path, name="u", source="u.csv", data=C, day=9)
+    def test_all_are_given_when_asked_for(self, tmp_path: Path) -> None:
+        cells = [leave(tmp_path, data=B, day=1), leave(tmp_path, science=SCIENCE_VERSION - 1), leave(tmp_path, day=3)]
 
-        frame = load(tmp_path, versions="all").set_index("fingerprint")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            frame = load(tmp_path, versions="all").set_index("fingerprint")
 
-        assert list(frame.columns[:3]) == ["dataset_id", "dataset", "version"]
-        assert str(frame["version"].dtype) == "Int64"
-        assert frame["version"].to_dict() == {science: 1, first[0]: 2, first[1]: 2, last: 3, other: 1}
-
-    def test_versions_of_a_plugin_are_numbered_too(self, tmp_path: Path) -> None:
-        usual = leave(tmp_path, day=5, pretrain="none")
-        old, fresh = (leave(tmp_path, day=day, plugins={"my_parts": version}) for day, version in ((1, V1), (2, V2)))
-
-        numbers = version_numbers(list(described_cells(tmp_path)))
-
-        found = dict(zip((place.name for place, _ in described_cells(tmp_path)), numbers, strict=True))
-        assert found == {usual: 1, old: 1, fresh: 2}
+        assert frame["science"].to_dict() == dict(
+            zip(cells, (SCIENCE_VERSION, SCIENCE_VERSION - 1, SCIENCE_VERSION), strict=True)
+        )
 
     def test_cells_that_are_named_are_given_whatever_version_they_are_of(self, tmp_path: Path) -> None:
         both = [leave(tmp_path, data=data, day=day) for data, day in ((B, 1), (A, 2))]
@@ -264,9 +271,8 @@ def test_plugins_and_sources_that_a_stranger_wrote_are_text(tmp_path: Path, odd:
     for day, value in ((1, odd), (2, {"my_parts": V1})):
         leave(tmp_path, day=day, plugins=value, science=odd)  # type: ignore[arg-type]
 
-    cells, said = newest_versions(list(described_cells(tmp_path)))
+    _, said = newest_versions(list(described_cells(tmp_path)))
 
-    assert len(cells) >= 1
     assert all(sentence.endswith(".") for sentence in said)
 
 

@@ -181,8 +181,7 @@ class TestOtherVersions:
             stored_as(cell, data=DATA_HASH, science=SCIENCE_VERSION - 1)
 
         assert other_versions_notes(survey(cells)) == [
-            f"2 cells were trained by version unknown (science {SCIENCE_VERSION - 1}); this version trains them anew; "
-            "report and load still read them."
+            "2 cells were trained before the numbers of this package changed, and train anew."
         ]
 
     def test_cells_of_the_data_that_a_file_held_before_are_counted_once_the_data_are_known(
@@ -193,10 +192,7 @@ class TestOtherVersions:
 
         note_data(cells[0].results, cells[0].source, WDBC, cells[0].source.stamps())
 
-        assert other_versions_notes(survey(cells)) == [
-            "1 cell was trained on an earlier version of wdbc or of a plugin, and not on this one; "
-            'load(versions="all") reads both.'
-        ]
+        assert other_versions_notes(survey(cells)) == ["1 cell was trained before the data changed, and trains anew."]
 
     def test_other_cells_and_finished_ones_are_not(self, cells: list[Cell], tmp_path: Path) -> None:
         stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION - 1)
