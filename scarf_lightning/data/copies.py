@@ -12,8 +12,6 @@ from .parts import TEST, TRAIN, VALIDATION, part_sizes
 
 Bits = NDArray[np.uint64]
 
-FIRST_COLUMNS = 8
-"""Columns that are compared first. Few rows of most tables are equal in these, and only they are compared further."""
 ROWS_AT_A_TIME = 1 << 14
 """Rows whose cells are compared at once, so that they stay in the processor's cache."""
 ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -23,36 +21,20 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 def first_alike(values: Floats) -> Ints:
     """For each row of ``(n, M)`` the number of the first row that equals it, ``(n,)``. A gap equals a gap.
 
-    Rows are compared by 64-bit hashes of more and more columns, as long as two are alike, and in the end cell by cell.
+    Rows are compared by 64-bit hashes, and those that share one cell by cell.
     """
     import pandas as pd
 
-    n, width = values.shape
-    rows = np.arange(n)
-    hashes = np.zeros(n, dtype=np.uint64)
-    start, size = 0, FIRST_COLUMNS
-    while len(rows) and start < width:
-        end = min(start + size, width)
-        for column in range(start, end):
-            bits = _bits(values[rows, column])
-            hashed = pd.util.hash_array(hashes ^ bits, categorize=False)
-            hashes = hashed * ODD
-        # A row that no other equals so far is no copy.
-        is_repeated = pd.Series(hashes).duplicated(keep=False).to_numpy()
-        rows = rows[is_repeated]
-        hashes = hashes[is_repeated]
-        # Rows that are alike in many columns are few, or copies: both need larger steps.
-        start, size = end, 2 * size
-    first = np.arange(n)
-    if not len(rows):
+    hashes = np.zeros(len(values), dtype=np.uint64)
+    for column in values.T:
+        hashes = pd.util.hash_array(hashes ^ _bits(column), categorize=False) * ODD
+    first = first_positions(hashes)
+    rows = np.flatnonzero(first != np.arange(len(first)))
+    if _are_equal(values, rows, first[rows]):
         return first
-    found = rows[first_positions(hashes)]
-    if not _are_equal(values, rows, found):
-        # Two rows share a hash, which happens to a million rows once in 37 million tables.
-        _, distinct = np.unique(_bits(values), axis=0, return_inverse=True)
-        return first_positions(distinct.ravel())
-    first[rows] = found
-    return first
+    # Two rows share a hash, which happens to a million rows once in 37 million tables.
+    _, distinct = np.unique(_bits(values), axis=0, return_inverse=True)
+    return first_positions(distinct.ravel())
 
 
 def first_positions(keys: NDArray[np.generic]) -> Ints:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError, unknown_name
 from .columns import Coded, Column, ColumnReading, Floats, Ints, Note, declared_order, is_numeric, spell
-from .copies import first_alike, first_positions
+from .copies import first_alike
 from .reading import Reader
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
 
@@ -173,7 +173,6 @@ class Table:
             "n_labelled": self.n_labelled,
             "n_unlabelled": self.n_unlabelled,
             "n_copies": self.n_copies,
-            "n_copies_of_other_targets": self.n_copies_of_other_targets,
             "columns": [asdict(reading) for reading in self.reading],
             "notes": [*map(str, self.notes), *notes],
         }
@@ -213,24 +212,10 @@ class Table:
         return first_alike(self.values)
 
     @cached_property
-    def copies(self) -> tuple[Ints, Ints]:
-        """The rows with a label that equal an earlier row with one in every column; and for each of them that row."""
-        labelled = np.flatnonzero(self.is_labelled)
-        first = first_positions(self.alike[labelled])
-        is_copy = first != np.arange(len(labelled))
-        return labelled[is_copy], labelled[first[is_copy]]
-
-    @property
     def n_copies(self) -> int:
         """The number of rows with a label that equal an earlier row with one in every column."""
-        copies, _ = self.copies
-        return len(copies)
-
-    @property
-    def n_copies_of_other_targets(self) -> int:
-        """The number of these that differ from that row in the target."""
-        copies, originals = self.copies
-        return int((self.labels[copies] != self.labels[originals]).sum())
+        alike = self.alike[self.is_labelled]
+        return len(alike) - len(np.unique(alike))
 
     @property
     def n_categories(self) -> list[int]:

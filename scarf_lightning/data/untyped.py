@@ -1,32 +1,19 @@
-"""A table from a frame whose columns nobody has described, and the columns in it that give the target away."""
+"""A table from a frame whose columns nobody has described."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from sklearn.tree import DecisionTreeClassifier
 
 from ..errors import UsageError
 from .arguments import argument
-from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, Note, about, declared_order
-from .filled import filled_for_one_class
+from .columns import Advice, Coded, Column, ColumnReading, Floats, Note, about, declared_order
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
 from .reading.inference import ID, ID_OR_TEXT, Read, read_column
-from .spellings import mark_notes, spelling_notes
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
-
-SUSPICIOUS = 0.98
-"""Balanced accuracy on held-out rows above which a column predicts the target almost alone."""
-
-MOST_ROWS = 5000
-FEWEST_HELD_OUT = 20
-WRONG, WRONG_A_STRATUM = 0.05, 0.02
-"""A column that predicts more than this share of the fitted rows wrongly at its best needs no tree. The score allows
-one stratum to be wrong the more often the more of them there are."""
 
 SHOWN = 30
 """The most columns that a message names."""
@@ -40,7 +27,6 @@ def read_table(
     name: str,
     source: str,
     split_by: Floats | None = None,
-    looks_for_leaks: bool = True,
 ) -> Table:
     """Read every column of a frame.
 
@@ -49,7 +35,6 @@ def read_table(
         target: the labels of the rows, see `Table.from_frame`.
         options: what a user set of the columns.
         name, source, split_by: see `Table`.
-        looks_for_leaks: whether notes name the columns that give the target away.
 
     Raises:
         UsageError: see `read_column` and `Table.of`; or no column is left.
@@ -68,17 +53,6 @@ def read_table(
         read = reads[str(column.name)]
         readings.append(_reading(column, read))
         notes += _notes(str(column.name), read)
-    if looks_for_leaks:
-        categories = {}
-        for name_of_column, read in reads.items():
-            values = read.features[0].values if len(read.features) == 1 else None
-            if isinstance(values, Coded):
-                categories[name_of_column] = values
-        notes += [*spelling_notes(table, categories), *mark_notes(categories)]
-        widths = {name: len(read.features) for name, read in reads.items()}
-        given_away = leaks(table, widths)
-        named = {column for advice in given_away for column in advice.value}
-        notes += [*given_away, *filled_for_one_class(table, frame, named)]
     rules = []
     for name_of_column, read in reads.items():
         if read.rule is not None:
@@ -154,97 +128,3 @@ def n_distinct(column: "pd.Series[Any]") -> int:
         # Lists cannot be compared by their hashes, but by how they are written.
         written = column.dropna().map(repr)
         return int(written.nunique())
-
-
-def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
-    """A note on each column of a file from which alone a small tree predicts the target's strata almost without error.
-
-    The strata of classes are the classes, those of numbers their tenths. Rows without a label are not used. ``widths``
-    are the numbers of the table's columns that were made of each column of the file, in their order.
-    """
-    labels = table.strata
-    labelled = np.flatnonzero(table.is_labelled)
-    # A note only: no result depends on these rows.
-    random = np.random.default_rng(0)
-    rows = random.permutation(labelled)[:MOST_ROWS]
-    n_fitted = int(0.7 * len(rows))
-    fitted, held_out = rows[:n_fitted], rows[n_fitted:]
-    n_classes = len(np.unique(labels[fitted]))
-    if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_classes <= len(fitted) / 2:
-        return []
-    n_strata = int(labels.max()) + 1
-    # The best order for the bound of `_may_leak`: equal values then change their label as rarely as they can.
-    rows_by_label = fitted[np.argsort(labels[fitted], kind="stable")]
-    notes = []
-    end = 0
-    for name, width in widths.items():
-        end += width
-        columns = range(end - width, end)
-        if width == 0:
-            continue
-        if width == 1 and not _may_leak(table, columns[0], rows_by_label, n_strata):
-            continue
-        score = _score(table, columns, fitted, held_out, n_strata)
-        if score > SUSPICIOUS:
-            claim = f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows)"
-            effect = "leaves it out, if it is known only once the target is"
-            notes.append(Advice(claim, "dataset.drop", [name], effect))
-    return notes
-
-
-def _score(table: Table, made: Sequence[int], fitted: Ints, held_out: Ints, n_strata: int) -> float:
-    """The balanced accuracy on held-out rows of a small tree on the table's columns at these positions."""
-    labels = table.strata
-    encoded = []
-    for m in made:
-        encoded.append(tree_input(table.values[:, m], table.columns[m]))
-    values = np.concatenate(encoded, axis=1)
-    # So small a tree that a number that only sorts the rows predicts nothing.
-    tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(n_strata), min_samples_leaf=2, random_state=0)
-    tree.fit(values[fitted], labels[fitted])
-    true = labels[held_out]
-    is_right = tree.predict(values[held_out]) == true
-    shares = [is_right[true == label].mean() for label in np.unique(true)]
-    return float(np.mean(shares))
-
-
-def _may_leak(table: Table, m: int, rows: Ints, n_strata: int) -> bool:
-    """Tell whether column m may predict the target: two cheap bounds that spare most columns the tree.
-
-    A tree with L leaves cuts a column of numbers into L intervals (a gap may make two more). In the order of their
-    values, equal ones in the order of their labels as in ``rows``, at most L - 1 neighbours then have different labels
-    for the cuts, and two for each row that is predicted wrongly. And of rows with equal values, those without the most
-    frequent label are always predicted wrongly.
-    """
-    labels = table.strata[rows]
-    # In float32, as a tree compares them.
-    values = _clipped(table.values[rows, m]).astype(np.float32)
-    share_wrong = min(1.0, WRONG + WRONG_A_STRATUM * n_strata)
-    wrong = share_wrong * len(rows)
-    if not table.columns[m].is_categorical:
-        sorted_labels = labels[np.argsort(values, kind="stable")]
-        n_changes = (sorted_labels[1:] != sorted_labels[:-1]).sum()
-        if n_changes > 2 * wrong + _leaves(n_strata) + 1:
-            return False
-    distinct, codes = np.unique(values, return_inverse=True)
-    # A cell for each value and label.
-    cells = np.bincount(codes * n_strata + labels, minlength=len(distinct) * n_strata)
-    most_frequent = cells.reshape(-1, n_strata).max(axis=1)
-    return bool(most_frequent.sum() >= len(rows) - wrong)
-
-
-def _leaves(n_strata: int) -> int:
-    return 4 * n_strata
-
-
-def _clipped(values: Floats) -> Floats:
-    # A tree compares in float32, whose largest number is 3e38.
-    return np.clip(values, -1e30, 1e30)
-
-
-def tree_input(values: Floats, column: Column) -> Floats:
-    """A column for a tree: numbers ``(n, 1)``, or an indicator for each category ``(n, C)``."""
-    if column.categories is None:
-        return _clipped(values)[:, None]
-    codes = np.arange(len(column.categories))
-    return np.equal(values[:, None], codes).astype(np.float64)

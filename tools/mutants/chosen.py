@@ -26,8 +26,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/parts.py": ("data/test_splits",),
     "data/splits.py": ("data/test_splits", *DEFAULTS, "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
-    "data/filled.py": ("data/test_untyped",),
-    "data/spellings.py": ("data/test_untyped",),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
     "data/targets/": ("data/targets/test_number", "data/targets/test_classes", "data/sources/test_file"),
     "data/columns.py": (
@@ -241,8 +239,6 @@ EQUIVALENT = (
     ("data/reading/rules.py", "not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype)", "True"),
     # Values are hashed one after the other, however many at once.
     ("data/table.py", "ROWS_AT_A_TIME = 1 << 16", "ROWS_AT_A_TIME = 1 << 15"),
-    # More columns get a tree, which decides.
-    ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
     # The bytes of a file are searched in pieces of any size.
     ("data/sources/text_file.py", "CHUNK = 1 << 20", "CHUNK = 1 << 19"),
     # Two functions that find the same numbers, of which one is faster.

@@ -51,13 +51,9 @@ def _copies_sentence(table: "Table") -> str:
     copies = f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
     if table.n_unlabelled:
         copies += " with a label"
-    targets = "with the same target"
-    n_others = table.n_copies_of_other_targets
-    if n_others:
-        targets = f"{n_others:,} of them with another target"
     return (
-        f"{copies} equal an earlier row in every column, {targets}; split.copies=together keeps equal rows in one part "
-        "of a random split, apart does not."
+        f"{copies} equal an earlier row in every column; split.copies=together keeps equal rows in one part of a "
+        "random split, apart does not."
     )
 
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,14 +43,6 @@ class DataFile(ABC):
     def odd_lines(self, rows: "pd.DataFrame") -> list[str]:
         """Sentences on lines that may not be meant as they are read; ``rows`` are what `read` returned."""
         return []
-
-    def words(self, columns: Sequence[str]) -> dict[str, "pd.Series[Any]"]:
-        """These columns with the words, such as ``NA``, that `read` takes for missing; none of a file without any."""
-        return {}
-
-    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
-        """The texts that are read as missing in each of these columns, such as ``NA`` or ``None``, with their rows."""
-        return {}
 
     @property
     def hint(self) -> str:

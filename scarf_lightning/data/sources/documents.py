@@ -4,7 +4,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,19 +77,6 @@ class ExcelFile(Document):
         names = list(map(str, frame.columns))
         rows = plain_frame(frame.set_axis(names, axis=1))
         return cls(path=path, names=names, rows=rows, notes=notes, others=others, sheet=chosen)
-
-    def words(self, columns: Sequence[str]) -> "dict[str, pd.Series[Any]]":
-        with _book(self.path) as book:
-            written = pd.read_excel(book, sheet_name=self.sheet, dtype=object, keep_default_na=False)
-        return {name: column for name, (_, column) in zip(self.names, written.items(), strict=True) if name in columns}
-
-    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
-        found = {}
-        for name, column in self.words(columns).items():
-            words = column[self.rows[name].isna()]
-            counts = words[words.map(bool)].value_counts()
-            found[name] = {str(word): int(counts[word]) for word in sorted(counts.index)}
-        return found
 
 
 @contextmanager

@@ -150,10 +150,7 @@ class FileSource(Source):
         )
         table = read_table(frame, target, options, name=self.dataset_name or self.label, source=path, split_by=split_by)
         # From the file as a whole to its columns.
-        missing_word_notes = self._missing_word_notes(file, labels, table)
-        table = replace(
-            table, reading=(*table.reading, *left_out), notes=(*file.notes, *missing_word_notes, *notes, *table.notes)
-        )
+        table = replace(table, reading=(*table.reading, *left_out), notes=(*file.notes, *notes, *table.notes))
         return table.weighted(weights)
 
     def _paths(self) -> dict[str, Path]:
@@ -260,30 +257,6 @@ class FileSource(Source):
             f"{self.path} has no column to predict {self.target!r} from: {listed(others, MOST_NAMES)} {are} left out; "
             f"{way_out}."
         )
-
-    def _missing_word_notes(self, file: "DataFile", labels: "pd.Series[Any]", table: "Table") -> list[str]:
-        """Notes on the texts among labels and categories that are read as missing."""
-        from ..spellings import missing_notes
-
-        # Among numbers and dates such a text can be nothing else.
-        incomplete_columns, features_of = [], table.features_of
-        for read in table.reading:
-            features = features_of.get(read.column, [])
-            if read.missing and features and table.columns[features[0]].is_categorical:
-                incomplete_columns.append(read.column)
-        if labels.isna().any():
-            incomplete_columns.append(self.target)
-        if not incomplete_columns:
-            return []
-        words = file.spelled_missing(incomplete_columns)
-        label_words = words.pop(self.target, {})
-        notes = []
-        if label_words:
-            notes.append(
-                f"Target {self.target!r}: {listed(list(label_words), MOST_NAMES)} stands for no label here; if it is a "
-                "class, give it another name."
-            )
-        return [*notes, *missing_notes(words)]
 
 
 def _without_names_of_rows(

@@ -159,19 +159,6 @@ class TextFile(DataFile):
             )
         return notes
 
-    def words(self, columns: Sequence[str]) -> "dict[str, pd.Series[Any]]":
-        places = sorted(self.names.index(column) for column in columns)
-        with refusing(self.path):
-            texts = self._read(usecols=places, dtype=str, keep_default_na=False)
-        return {self.names[place]: column for place, (_, column) in zip(places, texts.items(), strict=True)}
-
-    def spelled_missing(self, columns: Sequence[str]) -> dict[str, dict[str, int]]:
-        found = {}
-        for name, column in self.words(columns).items():
-            counts = column[column != ""].value_counts()
-            found[name] = {word: int(counts[word]) for word in taken_for_missing(counts.index)}
-        return found
-
     @property
     def hint(self) -> str:
         if _holds_data(self.names):
@@ -260,17 +247,6 @@ class TextFile(DataFile):
         if largest and has_leading_zeros(self.path, self.separator, self.encoding):
             return set(largest)
         return {place for place, size in largest.items() if size >= EXACT}
-
-
-def taken_for_missing(texts: Iterable[str]) -> list[str]:
-    """The texts that pandas takes for missing where it reads a file."""
-    written = io.StringIO(newline="")
-    csv.writer(written, quoting=csv.QUOTE_ALL).writerows([text] for text in texts)
-    if not written.tell():
-        return []
-    written.seek(0)
-    is_missing = pd.read_csv(written, header=None, dtype=str)[0].isna()
-    return sorted(text for text, missing in zip(texts, is_missing, strict=True) if missing)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError, counted, unknown_name
+from ...errors import UsageError, unknown_name
 from ..columns import Advice, Note
 from .classes import Classes
 from .number import Number
@@ -89,26 +89,11 @@ def read_target(
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
             notes += [f"Target {column.name!r}: {note}." for note in text_notes]
-            notes += _mark_notes(text, column.name)
         if not is_asked_for and not is_declared:
             # Only a user who asks for a kind of target may have classes that look like names.
             _refuse_names(column, source)
     target, labels, label_notes = chosen.read(column, source, decimal)
     return ReadTarget(target, labels, (*notes, *label_notes))
-
-
-def _mark_notes(text: "Coded", name: Any) -> list[str]:
-    """Notes on classes whose name usually stands for a missing value."""
-    from ..reading.numbers import is_missing
-
-    notes = []
-    for label, count in zip(text.distinct, text.counts, strict=True):
-        if is_missing(label):
-            notes.append(
-                f"Target {name!r}: {label!r} is a class, of {counted(count, 'row')}; if it stands for no label, leave "
-                "these fields empty."
-            )
-    return notes
 
 
 def kind_named(name: str) -> type[Target]:

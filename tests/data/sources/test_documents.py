@@ -136,16 +136,6 @@ def test_the_sheets_of_excel(tmp_path: Path) -> None:
     assert not second.notes
 
 
-def test_words_of_excel_that_are_read_as_missing_are_named(tmp_path: Path) -> None:
-    pytest.importorskip("openpyxl", reason="the extra xlsx")
-    land = ["DE", "NA", "AT", None] * (N // 4)
-    FRAME.assign(land=land).to_excel(tmp_path / "t.xlsx", index=False)
-    table = FileSource(tmp_path / "t.xlsx", "y").load()
-    assert table.notes == (
-        "'NA' is read as missing in column 'land' (5 rows); if it is a category, give it another name.",
-    )
-
-
 @pytest.mark.parametrize(("encoding", "asked"), [("utf-8-sig", None), ("utf-8", None), ("cp1252", "cp1252")])
 def test_arff_has_the_encoding_that_is_asked_for(tmp_path: Path, encoding: str, asked: str | None) -> None:
     (tmp_path / "t.arff").write_text(ARFF.replace("single", "größer"), encoding=encoding)

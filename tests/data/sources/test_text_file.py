@@ -156,15 +156,6 @@ def test_a_zero_may_lead_a_number(tmp_path: Path, value: str, may_be: bool, monk
         assert has_leading_zeros(tmp_path / "t.csv", ",", None) == may_be
 
 
-def test_a_question_mark_among_labels_is_named(tmp_path: Path) -> None:
-    content = [f"{size},{'?' if i % 4 == 0 else y}" for i, (size, y) in enumerate(zip(SIZES, LABELS, strict=True))]
-    table = FileSource(written(tmp_path, "size,y", *content), "y").load()
-    assert table.target.names == ("?", "p", "q")
-    assert [str(note) for note in table.notes] == [
-        "Target 'y': '?' is a class, of 10 rows; if it stands for no label, leave these fields empty."
-    ]
-
-
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_times_of_day_and_durations_of_parquet(tmp_path: Path, unit: str) -> None:
     seconds = np.arange(N) ** 2 * 37
