@@ -13,16 +13,17 @@ from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
 from ..verdicts.amounts import effect, ends_of, signed
 from ..verdicts.answers import CANNOT_TELL
+from .ablation import ablation_table, is_ablation
 from .advice import trials_sentence
 from .axis_page import axis_blocks, axis_details
 from .blocks import NOTHING, Block, Entry, Paragraph, Section, Table, entry, table
 from .cell_results import CellResults
 from .comparisons import Comparison, comparisons_alone
 from .competitors import named_by, named_cells
-from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
+from .effects import curve_points, effects_picture, forest_picture, label_curve
 from .learning import probability_note
 from .levels import level_of, level_over
-from .names import DROPPED, labels_in_words
+from .names import labels_in_words
 from .questions import Answers
 from .report_options import ReportOptions
 from .schema import arrange_columns, evidence_columns
@@ -48,8 +49,6 @@ def answer_sections(answers: Answers) -> list[Section]:
         details = [*axis_details(answers.by_axis), _summary(answers), *details]
     else:
         first = _cell_by_cell(answers)
-        if answers.why_not:
-            details.insert(0, Paragraph(answers.why_not))
     blocks: list[Block] = [Paragraph(sentence) for sentence in answers.in_words]
     blocks += first
     blocks += map(Paragraph, trials_sentence(answers.asked, answers.options.rope))
@@ -77,7 +76,10 @@ def _cell_by_cell(answers: Answers) -> list[Block]:
         figure = label_curve(answers.results, answers.options, answers.comparisons, answers.worths)
     else:
         figure = effects_picture(answers.comparisons, answers.options)
-    return [*map(Paragraph, worth_in_words(answers.worths)), figure, _summary(answers)]
+    table = _summary(answers)
+    if is_ablation(answers.comparisons):
+        table = ablation_table(answers.comparisons, answers.results, answers.options.measure)
+    return [*map(Paragraph, worth_in_words(answers.worths)), figure, table]
 
 
 def _details(answers: Answers) -> list[Block]:
@@ -90,8 +92,6 @@ def _details(answers: Answers) -> list[Block]:
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
     if are_several and any(each.claimed != CANNOT_TELL for each in comparisons):
         blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
-    if outside := outlying_in_words(comparisons, options.measure):
-        blocks.append(Paragraph(outside))
     if forest := forest_picture(comparisons, options):
         blocks.append(forest)
     if is_curve:
@@ -100,9 +100,6 @@ def _details(answers: Answers) -> list[Block]:
         blocks.append(worth_table(answers.worths, options.measure))
     if others := metrics_table(answers):
         blocks.append(others)
-    # Only columns were left out, so the competitors are a ranking of columns.
-    if answers.results.compared == [DROPPED] and len(comparisons) > 1:
-        blocks.append(_ranked_columns(comparisons, options.measure))
     return blocks
 
 
@@ -146,32 +143,11 @@ def beside(results: CellResults, leading: Metric) -> list[str]:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the summary: a competitor's mean, by which lines are sorted, its entries by column, and its data.
-
-    ``stars`` say how sure the direction of its difference is, see `stars_of`.
-    """
+    """A line of the summary: a competitor's mean, by which lines are sorted, its entries by column, and its data."""
 
     mean: float
     entries: dict[str, Entry]
     data: dict[str, Any]
-    stars: str = ""
-
-
-STARS = {"***": 0.001, "**": 0.01, "*": 0.05}
-"""The marks of a direction, and the largest level after Holm's correction at which it has them."""
-STARS_IN_WORDS = ", ".join(f"{stars} p ≤ {level:g}" for stars, level in reversed(STARS.items()))
-
-
-def stars_of(p: float) -> str:
-    """The mark of a level.
-
-    >>> stars_of(0.0004), stars_of(0.05), stars_of(0.06)
-    ('***', '*', '')
-    """
-    for stars, level in STARS.items():
-        if p <= level:
-            return stars
-    return ""
 
 
 def _summary(answers: Answers) -> Table:
@@ -214,14 +190,11 @@ def _paper_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metr
     for place, line in enumerate(lines):
         level = _with_ends(line.entries["level"], line.entries["level ends"])._replace(best=place == 0)
         effect = _with_ends(line.entries.get("effect", BLANK), line.entries.get("effect ends", BLANK))
-        if line.stars:
-            effect = effect._replace(text=f"{effect.text} {line.stars}")
         rows.append((line.entries["competitor"], level, effect, line.entries["verdict"]))
     over = references(comparisons)
     caption = (
         f"{capitalised(metric.heading)} and the improvement over {over}, with the interval of its "
-        "answer's level, 95 % where no other is named. Best in bold. Directions by Holm's correction over the "
-        f"comparisons: {STARS_IN_WORDS}."
+        "answer's level, 95 % where no other is named. Best in bold."
     )
     columns = ("competitor", metric.heading, f"improvement{unit}", "answer")
     return Table("summary", caption, columns, tuple(rows), pd.DataFrame())
@@ -294,7 +267,7 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "p_within": verdict.levels.within,
         "share_of_rows": _share_of_rows(verdict),
     }
-    return Line(level.mean, level.entries | entries, level.data | data, stars_of(comparison.p_together))
+    return Line(level.mean, level.entries | entries, level.data | data)
 
 
 def _share_of_rows(verdict: Verdict) -> float:
@@ -320,38 +293,6 @@ def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metri
     data = {"competitor": label, metric.name: mean, f"{metric.name}_low": low, f"{metric.name}_high": high}
     counts = {"trials": int(by_cell.count().min()), "datasets": by_cell.ngroups}
     return Line(mean, entries, data | counts)
-
-
-def _ranked_columns(comparisons: Sequence[Comparison], metric: Metric) -> Table:
-    """The columns that competitors do without, those that are missed most first."""
-    # A loss is an improvement with the other sign, so the ends of its interval change places.
-    worst_first = sorted(comparisons, key=lambda each: each.verdict.difference)
-    shown_difference = partial(signed, metric=metric)
-    rows, data = [], []
-    for rank, each in enumerate(worst_first, start=1):
-        columns = each.name.removeprefix("without ")
-        loss, low, high = (-each.verdict.difference, -each.verdict.high, -each.verdict.low)
-        ends = _ends_of(replace(each.verdict, low=low, high=high), metric)
-        rows.append((rank, columns, loss, ends.text, each.claimed))
-        data.append(
-            {
-                "rank": rank,
-                "columns_left_out": columns,
-                "context": each.context,
-                "loss": loss,
-                "loss_low": low,
-                "loss_high": high,
-                "loss_coverage": each.verdict.coverage,
-                "answer": each.claimed,
-            }
-        )
-    loss_heading = f"loss without, {metric.unit}" if metric.unit else "loss without"
-    shown = pd.DataFrame(rows, columns=["rank", "columns left out", loss_heading, "its interval", "verdict"])
-    caption = (
-        f"Columns by how much worse {metric.label} is without them, those that are missed most first. A column may be "
-        "missed little because another one says the same."
-    )
-    return table("columns", caption, shown, formats={loss_heading: shown_difference}, data=pd.DataFrame(data))
 
 
 def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:

@@ -78,45 +78,28 @@ class AnswersByAxis:
     interactions: Sequence[Effect]
 
 
-def product_of(results: CellResults, options: ReportOptions) -> tuple[Product | None, str]:
-    """The cells as a product, or None with the reason why cells that look like one are not answered by axis; the reason
-    is empty if they do not."""
+def product_of(results: CellResults, options: ReportOptions) -> Product | None:
+    """The cells as a product; None if they are none, or if the reference is a competitor and no value of an axis."""
     axes = results.compared
     if len(axes) < 2:
-        return None, ""
-    rows = results.rows
-    places, are_unused = _places(results, axes)
-    values = {axis: _values(results, axis) for axis in axes}
-    n_settings = int(np.prod([len(known) for known in values.values()]))
-    settings = {setting for by_dataset in places.values() for cells in by_dataset.values() for setting in cells}
-    if are_unused and len(settings | _spread(are_unused, values)) == n_settings:
-        unused = [column_in_words(axis) for axis in axes if any(row.get(axis) is None for row in rows.values())]
-        return None, f"There is no answer by axis, because some cells use no {' and no '.join(unused)}."
-    if are_unused or min(len(known) for known in values.values()) < 2:
-        return None, ""
+        return None
+    places, values = _places(results, axes), {axis: _values(results, axis) for axis in axes}
     references = _references(results, values, options.reference)
-    if references is None:
-        return None, ""
+    if places is None or references is None or min(len(known) for known in values.values()) < 2:
+        return None
+    n_settings = int(np.prod([len(known) for known in values.values()]))
     measured = set(results.trials.dropna(subset=[options.measure.name])["cell"])
     whole: dict[str, dict[str, Mapping[Setting, int]]] = {}
-    left_out, n_products = [], 0
+    left_out = []
     for context, by_dataset in places.items():
         for dataset, cells in by_dataset.items():
-            if len(cells) < n_settings:
-                left_out.append(f"{_place(dataset, context)} lacks {n_settings - len(cells)} of {n_settings} settings")
-                continue
-            n_products += 1
-            empty = [setting for setting, cell in cells.items() if cell not in measured]
-            if empty:
-                left_out.append(f"{_place(dataset, context)} has no trial of {', '.join(map(str, empty[0]))}")
-                continue
-            whole.setdefault(context, {})[dataset] = cells
-    if not n_products:
-        return None, ""
-    if not whole:
-        return None, f"There is no answer by axis yet: {left_out[0]}."
+            missing = n_settings - sum(cell in measured for cell in cells.values())
+            if missing:
+                left_out.append(f"{_place(dataset, context)} lacks {missing} of {n_settings} settings")
+            else:
+                whole.setdefault(context, {})[dataset] = cells
     sentences = [f"Left out of the answers by axis: {each}." for each in left_out]
-    return Product(references, whole, sentences), ""
+    return Product(references, whole, sentences) if whole else None
 
 
 def answers_by_axis(product: Product, results: CellResults, options: ReportOptions) -> AnswersByAxis:
@@ -182,38 +165,22 @@ def _mean_of(levels: Sequence[Interval]) -> Interval:
     return Interval(float(np.mean([level.mean for level in levels])), math.nan, math.nan)
 
 
-def _places(
-    results: CellResults, axes: Sequence[str]
-) -> tuple[dict[str, dict[str, dict[Setting, int]]], list[tuple[str | None, ...]]]:
-    """The cells by context, dataset and setting; and the settings of cells that do not use an axis."""
+def _places(results: CellResults, axes: Sequence[str]) -> dict[str, dict[str, dict[Setting, int]]] | None:
+    """The cells by context, dataset and setting; None if one of them does not use an axis."""
     contexts = results.competition.contexts
     places: dict[str, dict[str, dict[Setting, int]]] = {}
-    are_unused = []
     for label, row in results.rows.items():
-        setting = tuple(None if row.get(axis) is None else text_of(row[axis]) for axis in axes)
-        if None in setting:
-            are_unused.append(setting)
-            continue
+        if any(row.get(axis) is None for axis in axes):
+            return None
+        setting = tuple(text_of(row[axis]) for axis in axes)
         places.setdefault(contexts[label], {}).setdefault(row["dataset"], {})[setting] = label
-    return places, are_unused
+    return places
 
 
 def _values(results: CellResults, axis: str) -> list[str]:
     """The values of an axis in the order of the cells."""
     texts = [text_of(row[axis]) for row in results.rows.values() if row.get(axis) is not None]
     return list(dict.fromkeys(texts))
-
-
-def _spread(settings: Sequence[tuple[str | None, ...]], values: Mapping[str, Sequence[str]]) -> set[Setting]:
-    """The settings that cells stand for which do not use an axis: every value of it."""
-    found: set[Setting] = set()
-    for setting in settings:
-        reached: set[Setting] = {()}
-        for axis, value in zip(values, setting, strict=True):
-            choices = values[axis] if value is None else [value]
-            reached = {(*before, choice) for before in reached for choice in choices}
-        found |= reached
-    return found
 
 
 def _references(

@@ -21,6 +21,9 @@ def default_drawings(results: CellResults) -> list[Drawing]:
     """Matrices, tables and curves that suit the cells; none while no trial is finished."""
     if not results.cells["finished"].any():
         return []
+    # One table is shown whole by the answer itself.
+    if len(set(results.cells["dataset"])) == 1:
+        return read_drawings(_dataset_drawings(results), "defaults")
     # Competitors are compared within a context, such as a number of labels, and never across contexts.
     contexts: list[str] = []
     compared: list[str] = []
@@ -41,7 +44,6 @@ def default_drawings(results: CellResults) -> list[Drawing]:
                 entries.append(entry | {"where": where})
     else:
         entries += _context_drawings(results, results.cells, compared, "")
-    entries += _gains_over_none(results.cells, results.different)
     entries += _dataset_drawings(results)
     return read_drawings(entries, "defaults")
 
@@ -62,28 +64,6 @@ def _context_drawings(
         if all(isinstance(value, int | float) for value in cells[only].dropna()):
             entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{ending}", "x": only})
     return entries
-
-
-def _gains_over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]]:
-    """Every pre-training against none, where there are both."""
-    without = cells[cells["pretrain"] == "none"]
-    if "pretrain" not in different or without.empty:
-        return []
-    # Options of a pre-training are unused by the cells without one, so they describe columns of the grid, not rows.
-    rows: list[str] = []
-    columns = ["pretrain"]
-    for column in different:
-        if column == "pretrain":
-            continue
-        if without[column].notna().any():
-            rows.append(column)
-        else:
-            columns.append(column)
-    grid = {"rows": rows or ["method"], "columns": columns, "reference": "none"}
-    return [
-        {"draw": "wins_over_reference", "title": "Each pre-training against none", **grid},
-        {"draw": "gain_table", "title": "Average relative gain over no pre-training, percent", **grid},
-    ]
 
 
 def _dataset_drawings(results: CellResults) -> list[dict[str, Any]]:

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from ..errors import capitalised
 from ..intervals import LEVEL, Interval, percent
 from ..metrics import Metric
-from ..verdicts import mean_gain, outlying
+from ..verdicts import mean_gain
 from ..verdicts.amounts import effect, effect_over, signed, unsigned, won
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.verdict import Basis, Verdict
 from ..verdicts.worth import Worth
-from .blocks import Picture, named
+from .blocks import Picture
 from .cell_results import CellResults
 from .comparisons import Comparison
 from .levels import level_of
@@ -229,26 +229,6 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
         axes.set_title(titles[each.label] if are_several else "")
     figure.supxlabel(_improvement(metric), fontsize=8)
     return figure
-
-
-def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
-    """The datasets on which a comparison is far from what it is on the others; empty if there are none."""
-    clauses = []
-    for each in comparisons[:MOST_FORESTS]:
-        means = np.array(each.means)
-        # Datasets without a common trial have no mean, and quartiles of NaN are NaN.
-        known = np.flatnonzero(np.isfinite(means))
-        outside = known[outlying(means[known])]
-        if not len(outside):
-            continue
-        largest_first = outside[np.argsort(-np.abs(means[outside]), kind="stable")]
-        datasets = []
-        for i in largest_first:
-            datasets.append(f"{each.datasets[i]} {signed(means[i], metric)}")
-        clauses.append(f"{each.label}: {named(datasets, 5)}")
-    if not clauses:
-        return ""
-    return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(clauses)}."
 
 
 def label_curve(

@@ -113,7 +113,6 @@ def make_report(
     about = []
     if paper:
         about.append(f"The paper: {paper}")
-    about.append(answers.competitors_note())
     about.append(covered)
     about.append(wins_note(made, options))
     about.append(answers.other_kind_note)

@@ -8,6 +8,9 @@ from ..errors import UsageError, did_you_mean, unknown_name
 from .cell_results import CellResults
 from .names import NO_PRETRAINING, Competition, text_of
 
+BASE = "the base"
+"""The reference of a star in a sentence."""
+
 
 class Pair(NamedTuple):
     """Two cells of one dataset that are compared.
@@ -57,6 +60,8 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
         UsageError: no competitor is the reference.
     """
     competing = results.competition
+    if star := star_of(results, reference):
+        return star
     references = _references(results, competing, reference)
     pairs = _paired(results, competing, references)
     if reference is not None:
@@ -64,9 +69,6 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
         return pairs
     answered = {label for pair in pairs for label in (pair.cell, pair.reference)}
     if references.free is not None and answered < results.rows.keys():
-        # A sweep that changes one thing at a time asks about all of them beside its base, and not about pre-training.
-        if base := _base_of_star(results, competing):
-            return _paired(results, competing, References(base))
         # What is otherwise alike with nothing still has a line of its own, beside the nearest reference.
         others = _paired(results, competing, References(references.cells))
         pairs = sorted([*pairs, *(pair for pair in others if pair.cell not in answered)])
@@ -107,17 +109,51 @@ def _paired(results: CellResults, competing: Competition, references: References
     return pairs
 
 
-def _base_of_star(results: CellResults, competing: Competition) -> list[int]:
-    """The cells of the one competitor from which each other one differs in exactly one axis; none if there is no such
-    competitor, or several."""
-    bases = []
-    for name in dict.fromkeys(competing.names.values()):
-        own = [label for label, other in competing.names.items() if other == name]
-        pairs = _paired(results, competing, References(own))
-        axes = [_unequal(results.rows[each.cell], results.rows[each.reference], results.axes) for each in pairs]
-        if len(own) + len(pairs) == len(results.rows) and all(len(unequal) == 1 for unequal in axes):
-            bases.append(own)
-    return bases[0] if len(bases) == 1 else []
+def star_of(results: CellResults, reference: str | None = None) -> list[Pair]:
+    """Each change beside the base, if the cells are a star: all cells but those of one competitor, the base, differ
+    from it in exactly one axis, and not all in the same one. Empty otherwise, and where the reference is another one.
+
+    A change is called by its override, such as ``scaling=minmax``.
+    """
+    competing = results.competition
+    by_name: dict[str, list[int]] = {}
+    for label, name in competing.names.items():
+        by_name.setdefault(name, []).append(label)
+    wanted = list(by_name.values())
+    if reference is not None:
+        wanted = [sorted(_asked_for(results, competing, reference))]
+    stars = [star for base in wanted if (star := _changes(results, competing, base))]
+    return stars[0] if len(stars) == 1 and competing.budgets is None else []
+
+
+def _changes(results: CellResults, competing: Competition, base: Sequence[int]) -> list[Pair]:
+    """Each other cell beside that of the base; none if a cell differs from it in more than one axis."""
+    places = {label: (row["dataset"], competing.contexts[label]) for label, row in results.rows.items()}
+    base_of = {places[label]: label for label in base}
+    changed: dict[int, str] = {}
+    for label, row in results.rows.items():
+        if label in base:
+            continue
+        other = base_of.get(places[label])
+        # A rival has no network to change, and is asked another question.
+        if other is None or row.get("network") is None:
+            return []
+        axes = _unequal(row, results.rows[other], results.axes)
+        # The options of another network come with it.
+        axes = {axis for axis in axes if axis.partition(".")[0] not in axes - {axis}}
+        if len(axes) != 1:
+            return []
+        (changed[label],) = axes
+    used = [axis for axis in results.axes if axis in changed.values()]
+    if len(used) < 2:
+        return []
+    pairs = []
+    for label, axis in changed.items():
+        other = base_of[places[label]]
+        base_name = ", ".join(f"{each}={text_of(results.rows[other].get(each))}" for each in used)
+        name = f"{axis}={text_of(results.rows[label][axis])}"
+        pairs.append(Pair(label, other, competing.contexts[label], name, base_name, BASE))
+    return pairs
 
 
 def _refuse_ambiguous(reference: str, names: Mapping[int, str], fitting: Sequence[int], pairs: Sequence[Pair]) -> None:

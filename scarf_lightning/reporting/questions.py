@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from .ablation import ablation_in_words, is_ablation
 from .axis_sentences import axis_answers
 from .blocks import named
 from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
@@ -23,14 +24,12 @@ class Answers:
         results, options: that they are by.
         every: the comparisons of all competitors with their references, baselines too, best first.
         by_axis: the answers by axis, if the cells are a product of axes.
-        why_not: the reason why cells that look like a product are not answered by axis; else empty.
     """
 
     results: CellResults
     options: ReportOptions
     every: Sequence[Comparison]
     by_axis: AnswersByAxis | None = None
-    why_not: str = ""
 
     @cached_property
     def comparisons(self) -> Sequence[Comparison]:
@@ -51,31 +50,6 @@ class Answers:
         """Remember in the store that these answers were shown: further looks at the same cells are stricter."""
         axes = [] if self.by_axis is None else [*self.by_axis.effects, *self.by_axis.interactions]
         remember_looks([*self.every, *axes], self.results, self.options)
-
-    def competitors_note(self, *, only_dropped: bool = False) -> str:
-        """A sentence on the number of competitors, and on those that are in no comparison, with the reason; empty if
-        nothing is compared, or with ``only_dropped`` if none of them is missing."""
-        results = self.results
-        names = results.competition.names
-        shown = {name for each in self.every for name in (each.name, each.reference)}
-        every = list(dict.fromkeys(names.values()))
-        if not shown or (only_dropped and len(shown) == len(every)):
-            return ""
-        metric = self.options.measure
-        measured = {names[label] for label in results.trials.dropna(subset=[metric.name])["cell"]}
-        have_trials = {name for label, name in names.items() if results.cells.loc[label, "finished"]}
-        dropped = []
-        for name in every:
-            if name in shown:
-                continue
-            reason = "no finished trial"
-            if name in measured:
-                reason = "nothing that is otherwise alike to compare it with"
-            elif name in have_trials:
-                reason = f"no {metric.label} in any trial"
-            dropped.append(f"{name} ({reason})")
-        missing = f"; not shown: {'; '.join(dropped)}" if dropped else ""
-        return f"{len(every)} competitors, {len(shown)} shown{missing}."
 
     @property
     def other_kind_note(self) -> str:
@@ -100,6 +74,9 @@ class Answers:
             return [*axis_answers(self.by_axis, self.options), *claims_in_words(every)]
         if not self.comparisons:
             return []
+        if is_ablation(self.comparisons):
+            sentences = ablation_in_words(self.comparisons, self.results, self.options.measure)
+            return [*sentences, *claims_in_words(self.comparisons)]
         return answer_in_words(self.comparisons, self.options)
 
 
@@ -112,6 +89,6 @@ def answers_of(results: CellResults, options: ReportOptions) -> Answers:
     every = compare_all(results, options)
     if not every:
         return Answers(results, options, every)
-    product, why_not = product_of(results, options)
+    product = product_of(results, options)
     by_axis = None if product is None else answers_by_axis(product, results, options)
-    return Answers(results, options, every, by_axis, why_not)
+    return Answers(results, options, every, by_axis)

@@ -34,8 +34,6 @@ class ComparedRun:
         """The answer in sentences; none if nothing is compared."""
         answers = self.answers
         sentences = list(answers.in_words)
-        if answers.by_axis is None and answers.comparisons:
-            sentences += [answers.why_not, answers.competitors_note(only_dropped=True)]
         if answers.comparisons:
             sentences.append(answers.other_kind_note)
             sentences += trials_sentence(answers.asked, answers.options.rope)

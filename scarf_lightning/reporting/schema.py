@@ -54,6 +54,16 @@ IN_FILES = {
 
 TABLES: dict[str, Mapping[str, str]] = {
     "summary": {"competitor": "name of the competitor", **OF_A_METRIC, **OF_A_COMPARISON},
+    "ablation": {
+        "change": "override by which the cell differs from the base", "base": "setting of the base",
+        "context": OF_A_COMPARISON["context"], **OF_A_METRIC,
+        "difference": OF_A_COMPARISON["difference"],
+        "difference_low": "lower end of the 95 % interval of the difference",
+        "difference_high": "upper end of that interval",
+        "answer": "one of six answers, claimed together with those of the other changes",
+        "p_direction": OF_A_COMPARISON["p_direction"],
+        "trials": OF_A_COMPARISON["trials"], "datasets": OF_A_COMPARISON["datasets"],
+    },
     "effects": {
         "effect": "axis, or two axes whose interaction it is",
         "value": "value of the axis, or of both", "reference": "value that it is compared with, or of both",
@@ -78,14 +88,6 @@ TABLES: dict[str, Mapping[str, str]] = {
         "cell": "name of the cell", "metric": "name of the metric", "mean": "mean over trials",
         "mean_low": "lower end of its 95 % interval", "mean_high": "upper end of its 95 % interval",
         "trials": "trials that have the metric",
-    },
-    "columns": {
-        "columns_left_out": "columns that the competitor does without", "rank": "1 for those that are missed most",
-        "loss": "how much worse the metric is without them, positive is worse",
-        "loss_low": "lower end of the interval of the loss that the answer was read from",
-        "loss_high": "upper end of that interval", "loss_coverage": OF_A_COMPARISON["difference_coverage"],
-        "answer": "verdict on leaving them out",
-        "context": OF_A_COMPARISON["context"],
     },
     "metrics": {
         "competitor": "name of the competitor", "metric": "name of the metric",

@@ -15,9 +15,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..intervals import FEWEST, LEVEL, Interval, student_quantile
+from ..intervals import LEVEL, Interval, student_quantile
 from .scores import Floats
 
 FEWEST_TABLES = 6
@@ -167,19 +166,3 @@ def mean_levels(gains: Floats, value: float) -> tuple[float, float]:
     above = max((beyond + 1) / (DRAWS + 1), float(stdtr(bootstrap.freedom, -distance)))
     below = max((before + 1) / (DRAWS + 1), float(stdtr(bootstrap.freedom, distance)))
     return min(UNSEEN * above, 1.0), min(UNSEEN * below, 1.0)
-
-
-def outlying(means: Floats) -> NDArray[np.bool_]:
-    """Outlying datasets: farther than 1.5 interquartile ranges from the quartiles (Tukey 1977).
-
-    >>> outlying(np.array([0.01, 0.02, 0.02, 0.03, 0.03, 0.2]))
-    array([False, False, False, False, False,  True])
-    """
-    # Of fewer datasets the quartiles are those of one or two.
-    if len(means) < 2 * FEWEST:
-        return np.zeros(len(means), dtype=bool)
-    first, third = np.quantile(means, [0.25, 0.75])
-    reach = 1.5 * (third - first)
-    is_low = means < first - reach
-    is_high = means > third + reach
-    return np.asarray(is_low | is_high)

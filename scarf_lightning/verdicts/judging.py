@@ -34,7 +34,6 @@ class Judged:
         labels: how many labels training sees, infinity for all; None if that does not vary.
         against: the reference in a sentence; empty for an interaction, which has none.
         claimed: the answer, claimed together with those of its family.
-        p_together: the level of its direction after the correction over the same family.
         needed: the levels that it must reach to be claimed with the others, see `answers.needed_together`.
         spoilt: why there is no answer: the side that is worse has not learnt. Empty otherwise.
     """
@@ -48,7 +47,6 @@ class Judged:
     labels: float | None = None
     against: str = ""
     claimed: Answer = CANNOT_TELL
-    p_together: float = 1.0
     needed: Levels = ALONE
     spoilt: str = ""
 
@@ -159,7 +157,6 @@ def claimed_together(comparisons: Sequence[J], margin: float = MARGIN) -> list[J
                     verdict=with_interval(each.verdict, decision),
                     # It stays in its family: a side that has not learnt is seen in the same results as the levels.
                     claimed=CANNOT_TELL if each.spoilt else decision.answer,
-                    p_together=1.0 if each.spoilt else decision.p_together,
                     needed=decision.needed,
                 )
             )

@@ -28,7 +28,7 @@ from ..intervals import (
     student_quantile,
 )
 from ..intervals import unseen as unseen_share
-from .answers import ALONE, CANNOT_TELL, MARGIN, SAME, Answer, Levels, answer_of, corrected, needed_together
+from .answers import ALONE, CANNOT_TELL, MARGIN, SAME, Answer, Levels, answer_of, needed_together
 from .centres import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
 from .looks import Look, level_at, levels_after
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
@@ -293,14 +293,12 @@ class Decision(NamedTuple):
             where a size is, and within it where there is no practical difference.
         coverage: of the interval.
         needed: the levels that its claims needed to reach, see `answers.needed_together`.
-        p_together: the level of its direction, corrected over the comparisons that are answered together.
     """
 
     answer: Answer
     interval: Interval
     coverage: float
     needed: Levels = ALONE
-    p_together: float = 1.0
 
 
 def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) -> Decision:
@@ -354,9 +352,8 @@ def decided_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha:
     """
     levels = [verdict.levels for verdict in verdicts]
     decisions = []
-    for verdict, needed, its in zip(verdicts, needed_together(levels, alpha), corrected(levels), strict=True):
-        decision = decided(verdict, needed, margin)
-        decisions.append(decision._replace(needed=needed, p_together=its.direction))
+    for verdict, needed in zip(verdicts, needed_together(levels, alpha), strict=True):
+        decisions.append(decided(verdict, needed, margin)._replace(needed=needed))
     return decisions
 
 

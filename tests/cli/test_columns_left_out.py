@@ -48,8 +48,6 @@ def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     last_run = pd.read_csv("results/tables/last_run.csv", keep_default_na=False)
     assert last_run["dataset.drop"].tolist() == ["[a]", "[b c]", "null"]
     page = scarf_lightning.report(results="results")
-    ranked = pd.read_csv(page.index.parent / "tables" / "columns.csv")
-    assert ranked["columns_left_out"].tolist() == ["a", "b c"]
     summary = pd.read_csv(page.index.parent / "tables" / "summary.csv")
     assert sorted(summary["competitor"]) == sorted(LINES)
     assert set(summary["datasets"]) == {1}

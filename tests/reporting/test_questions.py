@@ -1,6 +1,5 @@
 """One way to an answer: cells of a report and a frame of the same trials are answered alike."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,9 +36,7 @@ def framed(cells: Sequence[tuple[dict[str, Any], Sequence[float]]], **columns: s
 
 
 def evidence(found: Sequence[Judged]) -> list[tuple[Any, ...]]:
-    return [
-        (each.claimed, each.p_together, each.needed, each.verdict.interval, each.verdict.coverage) for each in found
-    ]
+    return [(each.claimed, each.needed, each.verdict.interval, each.verdict.coverage) for each in found]
 
 
 def by_name(found: Sequence[Comparison] | ComparedResults) -> list[tuple[Any, ...]]:
@@ -114,13 +111,3 @@ def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
     )
     assert "does not measure iris" in note(both, "rmse")
     assert note(results, "rmse") == ""
-
-
-def test_a_competitor_without_the_metric_is_not_shown_for_want_of_it() -> None:
-    values = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "vime": [math.nan, math.nan]}
-    cells = [a_cell(trials, pretrain=name) for name, trials in values.items()]
-    results = results_of(cells)
-    diverged = replace(results, cells=results.cells.assign(finished=2))
-    for found, reason in ((results, "no finished trial"), (diverged, "no accuracy in any trial")):
-        note = answers_of(found, OPTIONS).competitors_note()
-        assert note == f"3 competitors, 2 shown; not shown: vime ({reason})."

@@ -16,7 +16,6 @@ from scarf_lightning.verdicts.centres import (
     mean_levels,
     median_gain,
     median_levels,
-    outlying,
 )
 from tools.benchmarks.calibration import gains_of_study
 
@@ -122,14 +121,3 @@ def test_neither_claims_a_direction_too_often_on_measured_gains_shifted_to_zero(
     error = math.sqrt(0.05 * 0.95 / draws)
     assert false_median / draws <= 0.05 + 2 * error
     assert false_mean / draws <= 0.05 + 2 * error
-
-
-def test_what_lies_outside_is_beyond_tukeys_fences() -> None:
-    inside = np.arange(20.0)  # quartiles 4.75 and 14.25 at 23 values: fences below -10 and above 30
-    means = np.concatenate([[-40.0], inside, [40.0, 25.0]])
-
-    found = outlying(means)
-
-    assert means[found].tolist() == [-40.0, 40.0]
-    assert outlying(np.array([0.0, 0.0, 9.0])).tolist() == [False] * 3, "three cannot say what is usual"
-    assert outlying(np.array([0.0, 0.0, 9.0])).dtype == bool

@@ -391,30 +391,36 @@ def test_sensitivity_names_datasets_that_lack_a_setting() -> None:
 def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults, pd.DataFrame]) -> None:
     drawings = default_drawings(stored[0])
 
-    of_pretrain = ("win_matrix", "metric_table", "wins_over_reference", "gain_table")
+    of_pretrain = ("win_matrix", "metric_table")
     assert [(d.name, getattr(d, "compare", None) or getattr(d, "columns", None)) for d in drawings] == [
         *[(name, ["pretrain"]) for name in of_pretrain],
         *[("loss_curves", None)] * 3,
         *[("roc_curves", None), ("confusion_matrix", None)] * 3,
     ]
-    assert len({drawing.where["dataset"] for drawing in drawings[4:7]}) == 3
+    assert len({drawing.where["dataset"] for drawing in drawings[2:5]}) == 3
 
 
 def test_regimes_are_not_compared_and_numbers_have_their_sensitivity_by_default() -> None:
-    cells = [a_cell([0.5, 0.6], regime=r, pretrain=p) for r in ("full", "semi25") for p in ("none", "scarf")]
+    cells = [
+        a_cell([0.5, 0.6], regime=r, pretrain=p, dataset=d)
+        for r in ("full", "semi25")
+        for p in ("none", "scarf")
+        for d in ("iris", "wine")
+    ]
     drawings = default_drawings(results_of(cells))
     matrices = [d for d in drawings if d.name == "win_matrix"]
     assert [(d.title, d.where) for d in matrices] == [
         ("All against each other, all labels", {"regime": "full"}),
         ("All against each other, 25 % labelled", {"regime": "semi25"}),
     ]
-    (over,) = [d for d in drawings if isinstance(d, WinsOverReference)]
-    assert (over.rows, over.columns) == (["regime"], ["pretrain"])
 
-    rates = results_of([a_cell([0.5], pretrain="scarf", corruption__rate=rate) for rate in (0.3, 0.6)])
+    rates = results_of(
+        [a_cell([0.5], pretrain="scarf", corruption__rate=rate, dataset=d) for rate in (0.3, 0.6) for d in "ab"]
+    )
     drawn = [(d.name, getattr(d, "x", None)) for d in default_drawings(rates)]
     names = [("win_matrix", None), ("metric_table", None), ("sensitivity", "corruption.rate"), ("loss_curves", None)]
-    assert drawn == names
+    assert drawn == [*names, ("loss_curves", None)]
+    assert [d.name for d in default_drawings(results_of([a_cell([0.5], pretrain="scarf")]))] == ["loss_curves"]
 
 
 def test_the_confusion_matrix_is_scikit_learns_and_the_area_of_a_roc_curve_is_the_metric(
