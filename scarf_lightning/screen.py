@@ -39,7 +39,6 @@ ACTIVE = frozenset('"$`\\!')
 """The characters that a shell acts on within double quotes."""
 
 # Variables of a context, since threads of a program may run our functions side by side.
-_REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
 _IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
 
 
@@ -55,17 +54,6 @@ def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
 def silent() -> AbstractContextManager[None]:
     """Within this context, consoles show nothing."""
     return _set(_IS_SILENT, True)
-
-
-def reported_once() -> AbstractContextManager[None]:
-    """Within this context `reported` gives one list, so that its entries are not shown again."""
-    return _set(_REPORTED, [])
-
-
-def reported() -> list[object]:
-    """Reports printed so far; outside `reported_once` a list that is empty and not kept."""
-    shown = _REPORTED.get()
-    return [] if shown is None else shown
 
 
 def program(name: str) -> str:

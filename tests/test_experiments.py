@@ -11,7 +11,7 @@ from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.folders import SWEEPS
 
 ROOT = Path(__file__).parents[1]
-N_CELLS = {"ablation": 4, "suite": 6, "own_table": 4, "own_part": 2, "search": 1}
+N_CELLS = {"ablation": 4, "suite": 6, "own_table": 4, "own_part": 2}
 
 
 def cells_of(name: str, *overrides: str) -> list[Cell]:

@@ -54,7 +54,6 @@ REFUSED = {
     "'liac-arff>=2.5'.",
     "logger=wandb seed=7": "logger=wandb needs the package wandb: pip install 'wandb>=0.31' 'wandb-workspaces>=0.4'.",
     "method=catboost": "method=catboost needs the package catboost: pip install 'catboost<2,>=1.2.8'.",
-    "sweeps=answer": f"The page at the end of this sweep {REPORT}",
 }
 ASKED = ["corruption=mean,marginal", "trials=2", *TINY]
 

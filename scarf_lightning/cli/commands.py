@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, explained, unknown_name
-from ..importing import require_report, without_garbage_collection
+from ..importing import without_garbage_collection
 from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
 from .own_parts import refuse_untaken
-from .signals import Terminated, ended_by_signals, note_start
+from .signals import Terminated, ended_by_signals
 from .streams import give_up_full_output, is_reader_gone, prepare_streams, written_together
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
 
-def run_train(arguments: list[str]) -> "WrittenReport | None":
-    """Train by a command line, and return the report of a sweep that ends with one."""
+def run_train(arguments: list[str]) -> None:
+    """Train by a command line."""
     if "--version" in arguments:
         sys.stdout.write(f"scarf-lightning {__version__}\n")
-        return None
+        return
     flags = [argument.partition("=")[0] for argument in arguments]
     _refuse_flags(flags, arguments)
     # A program may read what these flags print, so no line of ours goes before it.
@@ -62,7 +62,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         sys.stderr.write(READING)
     if asks_help:
         _help(arguments)
-        return None
+        return
 
     with without_garbage_collection():
         import hydra
@@ -70,7 +70,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
 
         from ..sweeping.hydra import OF_TODAY, checked_files, folder_of_options, hydra_started, named_plugins, offer
         from ..sweeping.overrides import check_choices, check_words, deferred, spelled_out
-        from .running import goes_in_rounds, train_job
+        from .running import train_job
 
         # Hydra's words on a missing folder, or a missing value, lead nowhere.
         if not set(CONFIG_DIR).isdisjoint(flags):
@@ -83,9 +83,6 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
         refuse_untaken(plugins)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
-    trains_in_rounds = goes_in_rounds(asked)
-    if trains_in_rounds:
-        require_report("The page at the end of this sweep")
     # Other sweepers than ours leave this file in the working folder.
     record = Path("multirun.yaml").absolute()
     was_there = record.exists()
@@ -96,8 +93,7 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             # As `scarf_lightning.run` does. Hydra's own way composes twice.
             with hydra_started(plugins) as started:
                 started.multirun("train", task_function=train_job, overrides=deferred(asked))
-            return _page(asked) if trains_in_rounds else None
-        own = list(asked)
+            return
         # Otherwise Hydra reports a comma as the mistake, whatever else is wrong.
         if not shows_one and not is_single:
             asked.insert(0, "--multirun")
@@ -108,10 +104,6 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
             with written_together() if shows_one else nullcontext():
                 main(train_job)()
-        if trains_in_rounds and not shows_one:
-            config_dir, overrides = _config_dir(own)
-            return _page(overrides, config_dir)
-        return None
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
@@ -120,16 +112,6 @@ def run_train(arguments: list[str]) -> "WrittenReport | None":
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
-
-
-def _page(overrides: Sequence[str], config_dir: str | None = None) -> "WrittenReport":
-    """Write the page of a sweep in rounds."""
-    # Imports matplotlib.
-    from .report_command import write
-
-    written = write(overrides, config_dir=config_dir)
-    sys.stdout.write(f"{written.place}\n")
-    return written
 
 
 def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
@@ -288,7 +270,6 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     prepare_streams()
     # At its end Python would look through all modules for garbage once more.
     atexit.register(gc.freeze)
-    note_start()
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     # Hydra's own handler would swallow the exception and print its frames.
     os.environ["HYDRA_FULL_ERROR"] = "1"

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from ..errors import UsageError
-from ..options.axes import part
 from ..screen import screen
 from ..sweeping.cell import Cell
 from ..sweeping.folders import SweepFile
@@ -41,16 +39,11 @@ def check_own_parts(cells: Sequence[Cell], sweep: SweepFile | None = None) -> No
 
 
 def check_sweep_file(sweep: SweepFile) -> None:
-    """Check the methods and the drawings that a sweep file of the user's names, which its cells do not use.
+    """Check the drawings that a sweep file of the user's names.
 
     Raises:
         UsageError: one of them is wrong.
     """
-    try:
-        for method in (*sweep.instead, *sweep.instead.values()):
-            part("method", method, option="method")
-    except UsageError as error:
-        raise UsageError(f"{sweep.file}, instead: {error}") from error
     # Without it there are no drawings, and the report says so.
     if not sweep.report or find_spec("matplotlib") is None:
         return

@@ -28,7 +28,6 @@ from ..sweeping.folders import SWEEPS, overrides_notation
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from ..verdicts.answers import CANNOT_TELL
-from .running import as_far_as_trained, goes_in_rounds
 
 if TYPE_CHECKING:
     from ..reporting.drawings import Drawing
@@ -357,9 +356,6 @@ def sweep_subject(overrides: Sequence[str], compose: Composer, known: Collection
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
         raise NoSubjectError
-    # Rounds gave each cell its own number of trials.
-    if goes_in_rounds(overrides):
-        cells = as_far_as_trained(cells)
     wanted = []
     for cell in cells:
         store, failure = cell.store(), read_failure(cell.results, cell.key)

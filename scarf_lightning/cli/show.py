@@ -28,7 +28,6 @@ from .tables import (
     cell_table,
     describe,
     full_table,
-    label_table,
     means_by_axis,
     result_in_words,
     shared_axes,
@@ -130,10 +129,7 @@ class Terminal:
             for each in surveyed:
                 settings |= dict.fromkeys(each.cell.settings())
             console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}")
-            # A sweep in rounds asks one question over numbers of labels, which are the columns of its table.
-            if request.sweep is not None and request.sweep.rounds:
-                console.print(label_table(shown, console.width, metric))
-            elif len(shown) > LONGEST_TABLE:
+            if len(shown) > LONGEST_TABLE:
                 console.print(summary_table(shown, console.width, metric))
             else:
                 console.print(sweep_table(shown, console.width, metric))
@@ -233,24 +229,6 @@ def _keep_table(shown: ShownCells, cell: Cell) -> str:
     except OSError as error:
         return f"The full table could not be written: {system_error_sentence(error)}"
     return f"The full table, with every metric, is {file}"
-
-
-class SoFar(Terminal):
-    """Shows only the progress and the answer of a round, not its tables."""
-
-    def watching(self, plan: Plan) -> AbstractContextManager[None]:
-        return SweepProgress(plan, screen(stderr=True)).shown()
-
-    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
-        # Imports pandas.
-        from ..reporting.run_results import compared_run
-
-        run = compared_run(request, surveyed)
-        answer = run.in_words
-        run.answers.remember()
-        # A round in which nothing was trained has the answer of the one before it.
-        if answer and n_skipped < len(surveyed):
-            self.say(f"So far: {' '.join(answer)}")
 
 
 class SweepProgress:

@@ -1,13 +1,10 @@
-"""Signals that end a process: a scheduler's SIGTERM, Ctrl-C, and the alarm of a time limit."""
+"""Signals that end a process: a scheduler's SIGTERM, and Ctrl-C."""
 
-import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -15,43 +12,6 @@ if TYPE_CHECKING:
 
 SOON = 0.05
 """Seconds after which a signal that was lost is sent again."""
-PROGRAMS = ("train", "report", "scarf")
-"""The programs whose processes do nothing but their command."""
-STARTED_AT = 19
-"""The place of a process's start, in ticks since boot, in what follows its name in Linux's ``/proc/self/stat``."""
-_started: list[float] = []
-"""When this process was started, by the clock of `time.monotonic`, if it is one of our commands."""
-
-
-def note_start() -> None:
-    """Note when this process was started, if it is one of our commands, so that a time limit counts the start too."""
-    main = Path(getattr(sys.modules["__main__"], "__file__", None) or "").stem
-    if main not in PROGRAMS or sys.platform != "linux":
-        return
-    try:
-        # The name of the process, in brackets, may hold blanks and any other bytes.
-        stat = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace")
-    # A machine without /proc.
-    except OSError:
-        return
-    fields = stat.rpartition(")")[2].split()
-    started = float(fields[STARTED_AT]) / os.sysconf("SC_CLK_TCK")
-    # Ticks count from boot, and go on while the machine sleeps, as this clock does.
-    running = time.clock_gettime(time.CLOCK_BOOTTIME) - started
-    _started[:] = [time.monotonic() - running]
-
-
-def seconds_gone() -> float:
-    """Seconds since the command was started; 0 in a process that was started for something else."""
-    return time.monotonic() - _started[0] if _started else 0.0
-
-
-def slowdown() -> float:
-    """The seconds that a processor second took since the command was started, at least 1: more if others compute too.
-
-    It is 1 in a process that was started for something else.
-    """
-    return max(1.0, seconds_gone() / time.process_time())
 
 
 class Terminated(SystemExit):
@@ -65,10 +25,6 @@ class Interrupted(BaseException):
     """Ctrl-C, as long as the block runs: Lightning answers a KeyboardInterrupt in a fit by exiting with status 1."""
 
 
-class OutOfTime(BaseException):
-    """The time of a block is over."""
-
-
 class NearlyOutOfTime(BaseException):
     """SIGUSR2 arrived, by which a scheduler says that the time of its job is nearly over."""
 
@@ -76,7 +32,6 @@ class NearlyOutOfTime(BaseException):
 SIGNALS: dict[type[BaseException], signal.Signals] = {
     Terminated: signal.SIGTERM,
     Interrupted: signal.SIGINT,
-    OutOfTime: signal.SIGALRM,
     NearlyOutOfTime: signal.SIGUSR2,
 }
 
@@ -139,32 +94,3 @@ def _ended_by(error: BaseException) -> BaseException | None:
     while behind is not None and not isinstance(behind, signal_errors):
         behind = behind.__context__
     return behind
-
-
-@contextmanager
-def alarm(seconds: float | None) -> Iterator[None]:
-    """End the block when its time is over, in the main thread; None sets no limit.
-
-    Raises:
-        OutOfTime: the time is over.
-    """
-    if seconds is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with ended_by_signals():
-        # A timer of 0 never ends, so time that is over already is the shortest one.
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON))
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def change_alarm(seconds: float | None) -> None:
-    """Let the time of the `alarm` around the caller end in so many seconds from now, if one was set."""
-    # A timer without a handler would end the process.
-    left, _ = signal.getitimer(signal.ITIMER_REAL)
-    if seconds is None or not left:
-        return
-    if threading.current_thread() is threading.main_thread():
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON))

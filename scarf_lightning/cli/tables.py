@@ -35,8 +35,6 @@ CHOSEN = METRICS[0]
 """The metric of tables with a line for each cell, if none is named."""
 LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
 """The columns that a narrow screen drops, the first one first."""
-OF_LABELS = ("regime", "regime.labels")
-"""The columns that `label_table` lays out as columns of its own."""
 APART = ("dataset", "regime", "pretrain", "method")
 """The options that keep a column of their own where many options vary."""
 LEGIBLE = 8
@@ -143,29 +141,9 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     return _fitted(varying, kept, width)
 
 
-def label_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
-    """A line for each competitor and a column for each number of labels, with the metric and its interval."""
-    varying, competitors = _setting_table(cells, OF_LABELS)
-    lines: list[dict[float, str]] = []
-    for setting in competitors:
-        line = {}
-        for axes, rows in setting:
-            line[_n_labels(axes)] = _with_interval(axes, rows, chosen)
-        lines.append(line)
-    # From few labels to all, which count as infinitely many.
-    outcomes = {}
-    for labels in sorted({_n_labels(axes) for axes, _ in cells}):
-        heading = f"{labels:g} labels" if math.isfinite(labels) else "all labels"
-        outcomes[heading] = [line.get(labels, "") for line in lines]
-    table = _fitted(varying, outcomes, width)
-    table.title = f"{chosen.label}, its 95 % interval below"
-    table.title_justify = "left"
-    return table
-
-
 def summary_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
-    varying, settings = _setting_table(cells, ("dataset",))
+    varying, settings = _setting_table(cells)
     finished, wanted, overall = list[str](), list[str](), list[str]()
     for setting in settings:
         # Each dataset counts once, however many of its trials are finished.
@@ -220,12 +198,12 @@ def _with_reading(cells: ShownCells) -> ShownCells:
     return list(zip(columns, (rows for _, rows in cells), strict=True))
 
 
-def _setting_table(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, list[str]], list[ShownCells]]:
-    """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
+def _setting_table(cells: ShownCells) -> tuple[dict[str, list[str]], list[ShownCells]]:
+    """The columns of a table with a line for each setting of the options in which cells differ, but for the dataset;
     and the cells of each line."""
     cells = _with_reading(cells)
     differing = differing_options([axes for axes, _ in cells])
-    shown = [column for column in differing if column not in left_out]
+    shown = [column for column in differing if column != "dataset"]
     lines: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
     for axes, rows in cells:
         setting = tuple(_choice(axes, column) for column in shown)
@@ -243,25 +221,6 @@ def _choice(axes: Row, column: str) -> str:
     if value is None:
         return ""
     return value_in_words(column, value, {}) if is_of_reading(column) else str(value)
-
-
-def _n_labels(axes: Row) -> float:
-    """The number of labels that a cell learns from; infinity for all of them."""
-    labels = axes.get("regime.labels")
-    return math.inf if labels is None else float(labels)
-
-
-def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
-    if not _known(rows, chosen.name):
-        return "diverged" if rows else "not finished"
-    mean, low, high = _interval(axes, rows, chosen)
-    lines = [chosen.plain(mean)]
-    if not math.isnan(low):
-        lines.append(f"{chosen.plain(low)} to {chosen.plain(high)}")
-    for flag, heading in FLAG_HEADINGS.items():
-        if flagged := n_flagged(rows, flag):
-            lines.append(f"{flagged} {heading}")
-    return "\n".join(lines)
 
 
 def _fitted(varying: Columns, outcomes: Columns, width: int) -> Table:

@@ -26,7 +26,7 @@ OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")
 """Options that a pre-training does not use."""
 OF_THE_COMMAND = (
     "cache", "chunk", "force", "keep_predictions_mb", "keep_weights", "logger", "objective", "plan", "reference",
-    "sweeps", "time_limit", "trainer", "workers",
+    "sweeps", "trainer", "workers",
 )  # fmt: skip
 """Options that mean nothing to Lightning's loop."""
 OF_HEADS = ("network.head", "network.pretrain_head", "network.weight_init")

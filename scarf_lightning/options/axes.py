@@ -78,7 +78,7 @@ COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 """The axes' columns in results, in the order of tables."""
 
 OF_THE_RUN = (
-    "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
+    "sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
     "reference", "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe", "workers",
 )  # fmt: skip
 """Options that decide how and where a cell is trained, and what is kept; the others decide what it is."""

@@ -1,7 +1,6 @@
 """`Config`: all options of one cell and of the run that trains it."""
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
@@ -24,26 +23,8 @@ from .settings import (
 
 T = TypeVar("T")
 
-SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 NOT_WIDENED: Choice = {"name": "onehot"}
 """The encoding of a method without a network, which encodes categories by itself."""
-TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
-
-
-def seconds_of(time_limit: str) -> float:
-    """The seconds of a time limit in words, more than 0.
-
-    Raises:
-        ValueError: says how a time is written.
-
-    >>> seconds_of("10min")
-    600.0
-    """
-    match = TIME.fullmatch(time_limit)
-    seconds = 0.0 if match is None else float(match[1]) * SECONDS[match[2]]
-    if not seconds:
-        raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {time_limit}")
-    return seconds
 
 
 @dataclass(kw_only=True)
@@ -99,9 +80,6 @@ class Config(Options):
         "[1, 4096]",
         aliases=("n_jobs", "num_workers"),
     )
-    time_limit: str | None = option(
-        None, "time after which training ends, such as 90s, 10min or 2h; the same command goes on"
-    )
     force: bool = option(False, "train finished cells again and set aside what they have")
     keep_weights: bool = option(False, "keep the fine-tuned networks beside the results")
     keep_predictions_mb: float = option(
@@ -115,9 +93,6 @@ class Config(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.time_limit is not None:
-            # Refused with the other options, before anything trains.
-            seconds_of(self.time_limit)
         # No field, because it is no option.
         self.derived: dict[str, Any] = {}
 
@@ -170,11 +145,6 @@ class Config(Options):
     def recorded(self) -> dict[str, Any]:
         """All options, as a store and the views of a cell may show them to anybody."""
         return asdict(replace(self, logger=self.logger.without_secrets()))
-
-    @property
-    def seconds_limit(self) -> float | None:
-        """The time limit in seconds."""
-        return None if self.time_limit is None else seconds_of(self.time_limit)
 
 
 SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(FitSettings))

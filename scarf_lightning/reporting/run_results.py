@@ -1,4 +1,4 @@
-"""The results of a run so far, with their answers, as its end and its rounds read them."""
+"""The results of a run, with their answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,6 @@ from ..options import labels
 from ..results import Row
 from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
-from ..verdicts.answers import CANNOT_TELL
 from .advice import trials_sentence
 from .cell_results import ReportedCell, read_results
 from .pairing import pairs_of
@@ -38,20 +37,6 @@ class ComparedRun:
             sentences.append(answers.other_kind_note)
             sentences += trials_sentence(answers.asked, answers.options.rope)
         return list(filter(None, sentences))
-
-    @property
-    def undecided(self) -> set[str]:
-        """The keys of the cells of whose comparison we cannot tell, and of which more trials may tell."""
-        keys = set[str]()
-        for each in self.answers.comparisons:
-            # A side that has not learnt does not begin to learn with more trials.
-            if each.claimed != CANNOT_TELL or each.verdict.reason:
-                continue
-            # Both sides: a trial counts in a comparison if its reference has the same one.
-            for cell, reference in each.pairs:
-                keys.add(self.tried[cell].cell.key)
-                keys.add(self.tried[reference].cell.key)
-        return keys
 
 
 def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> ReportedCell:

@@ -50,11 +50,8 @@ Launch = Callable[[Sequence[Chunk]], None]
 """Trains the cells of each chunk and returns when all jobs have ended. Results are in the store."""
 
 
-def make_chunks(
-    groups: Sequence[Group], settings: ChunkSettings, launcher: str, *, in_order: bool = False
-) -> list[Chunk]:
-    """Deal groups of cells out to jobs, the longest first, or ``in_order``. The launcher of this name decides about
-    settings of None.
+def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str) -> list[Chunk]:
+    """Deal groups of cells out to jobs, the longest first. The launcher of this name decides about settings of None.
 
     Groups are never divided, since their cells share a pre-training. Small groups are joined; groups of one dataset are
     put side by side, so that it is loaded once.
@@ -82,18 +79,16 @@ def make_chunks(
         chunks[-1].cells += [each.cell for each in group.cells]
         chunks[-1].seconds += group.seconds
     # The longest first: a long job that begins last would leave the other cores idle.
-    if not in_order:
-        chunks.sort(key=lambda chunk: -chunk.seconds)
+    chunks.sort(key=lambda chunk: -chunk.seconds)
     if max_jobs is None or len(chunks) <= max_jobs:
         return chunks
     joined = [Chunk([], 0.0) for _ in range(max_jobs)]
-    # The next chunk, which is the longest one left or the one asked for next, goes to the job with the least.
+    # The longest chunk that is left goes to the job with the least.
     for chunk in chunks:
         shortest = min(joined, key=lambda each: each.seconds)
         shortest.cells += chunk.cells
         shortest.seconds += chunk.seconds
-    if not in_order:
-        joined.sort(key=lambda chunk: -chunk.seconds)
+    joined.sort(key=lambda chunk: -chunk.seconds)
     return joined
 
 

@@ -1,4 +1,4 @@
-"""The processor time that a trial is expected to take: one estimate for plans, advice, time left, chunks and rounds.
+"""The processor time that a trial is expected to take: one estimate for plans, the time left and chunks.
 
 A fit of a network takes so many optimiser steps, each of which costs a little by itself and a little for each row::
 

@@ -19,6 +19,7 @@ from ..options.gate import Gate, Origin
 from ..results import columns
 from .cell import Cell, in_words
 from .composer import Composer
+from .cost import labels_to_learn_from
 from .each_column import EachColumn
 from .folders import SweepFile, read_sweep, swept
 from .hydra import UnknownOptionError
@@ -30,14 +31,13 @@ OF_THE_WHOLE_RUN = (
     "sweeps",
     "reference",
     "plan",
-    "time_limit",
     "force",
     "trials",
     "chunk.file",
     "chunk.minutes",
     "chunk.max_jobs",
 )
-OF_OUR_SWEEPER = ("sweeps", "reference", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
+OF_OUR_SWEEPER = ("sweeps", "reference", "plan", "chunk.minutes", "chunk.max_jobs")
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
@@ -80,7 +80,8 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
 
     Combinations that do not go together, such as ``pretrain=scarf method=xgboost``, are left out with a sentence. They
     are refused if there is no other, or if a file alone names them. A file may name methods for different kinds of
-    target, such as ``logistic`` and ``ridge``: those that do not serve the target of a cell's data are left out.
+    target, such as ``logistic`` and ``ridge``, and numbers of labels for tables of several sizes: what does not serve
+    the data of a cell is left out.
 
     With ``most`` only so many combinations of each block are looked at.
 
@@ -109,16 +110,18 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
             cells.append(Cell(overrides, config))
 
     # The target may have to be read from the data, which a run that is refused does not need.
-    unserved = list[str]()
+    unserved, too_many = list[str](), list[str]()
     if not problems:
         cells, unserved = _served(cells)
+        if sweep is not None:
+            cells, too_many = _labelled(cells)
 
     # A file by itself has no illegal combinations on purpose. One narrowed by the command line may get some.
     is_file_alone = sweep is not None and len(given) == 1
     if not cells or is_file_alone:
         problems += _each_once(illegal, combinations)
     if not cells:
-        problems += dict.fromkeys(unserved)
+        problems += dict.fromkeys(unserved + too_many)
     axes = dict.fromkeys(override_key(override) for block in blocks for override in block)
     # Where cells could not be composed, nobody knows which options they would use.
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
@@ -134,6 +137,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
     if sweep is None or "method" in map(override_key, given):
         reasons += unserved
+    reasons += too_many
     left_out = tuple(dict.fromkeys(reasons))
     # A report of several cells says how each differs from the usual one.
     usual = columns(composer(())) if len(cells) > 1 else {}
@@ -323,6 +327,32 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
                 check_method(cell.config, kinds_of[key])
             except UsageError as error:
                 reasons.append(str(error))
+                continue
+        fitting.append(cell)
+    return fitting, reasons
+
+
+def _labelled(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
+    """The cells whose tables have as many labels as their regime shows, and why the others are left out.
+
+    A cell stays if its table is not here to be counted, or if it splits the table by a rule of its own.
+
+    Raises:
+        UsageError: a file cannot be read.
+    """
+    fitting, reasons, known = [], [], dict[str, int | None]()
+    for cell in cells:
+        # A share of the labels is there in any table.
+        asked = cell.config.regime.get("labels", 0)
+        if asked > 1 and cell.config.split["name"] in ("random", "stratified"):
+            if cell.source.key not in known:
+                known[cell.source.key] = cell.source.n_labelled()
+            n_labelled = known[cell.source.key]
+            is_inside = cell.config.regime["validation"] == "inside"
+            if n_labelled is not None and asked > labels_to_learn_from(n_labelled, counts_validation=is_inside):
+                reasons.append(
+                    f"{asked:g} labels; {cell.dataset_name} has {n_labelled:,}, a fifth of them for testing."
+                )
                 continue
         fitting.append(cell)
     return fitting, reasons

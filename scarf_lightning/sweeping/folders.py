@@ -1,18 +1,15 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
-import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from omegaconf import OmegaConf
 
 from ..errors import UsageError, unknown_name
-from ..options.config import seconds_of
 from .configuration_files import read_yaml
 
 PACKAGE = Path(__file__).parents[1]
@@ -69,9 +66,6 @@ class SweepFile:
         paper: the figure or table of the paper.
         trials: of each cell, unless the command line sets them.
         report: the drawings of its report, see `scarf_lightning.reporting`.
-        rounds: numbers of trials that cells get one after the other, until they answer the question.
-        time_limit: of training, unless the command line sets it.
-        instead: methods by the name of those that they replace if its package is not installed.
         file: that it was read from; None for the cells of several files.
     """
 
@@ -81,9 +75,6 @@ class SweepFile:
     paper: str | None = None
     trials: int | None = None
     report: list[dict[str, Any]] = field(default_factory=list)
-    rounds: list[int] = field(default_factory=list)
-    time_limit: str | None = None
-    instead: dict[str, str] = field(default_factory=dict)
     file: Path | None = None
 
     @property
@@ -100,36 +91,14 @@ class SweepFile:
 
     def blocks(self) -> list[list[str]]:
         """Each block as command-line arguments."""
-        given = {"trials": self.trials, "time_limit": self.time_limit}
-        common = []
-        for name, value in given.items():
-            if value is not None:
-                common.append(f"{name}={value}")
+        common = [] if self.trials is None else [f"trials={self.trials}"]
         blocks = []
         for block in self.cells:
             axes = []
             for axis, values in block.items():
-                axes.append(f"{axis}={swept(self._installed(values))}")
+                axes.append(f"{axis}={swept(values)}")
             blocks.append(axes + common)
         return blocks
-
-    @property
-    def replaced(self) -> dict[str, str]:
-        """Methods whose package is not installed, and what takes their place."""
-        replaced = {}
-        for name, other in self.instead.items():
-            # The package is looked for and not imported, since that may take seconds.
-            if find_spec(name) is None:
-                replaced[name] = other
-        return replaced
-
-    def _installed(self, values: Any) -> Any:
-        if isinstance(values, list):
-            return [self._installed(value) for value in values]
-        # A number or null, too, may be a value of an axis.
-        if not isinstance(values, str):
-            return values
-        return self.replaced.get(values, values)
 
 
 def read_sweep(name: str, folder: Path) -> SweepFile:
@@ -196,15 +165,9 @@ def _read(name: str, folder: Path) -> SweepFile:
         values = {}
         for key, value in content.items():
             values[key] = parsed(kinds[key], value, key)
-        sweep = SweepFile(path.stem, file=path, **values)
-        if sweep.time_limit is not None:
-            seconds_of(sweep.time_limit)
-    except (DamagedRecordError, ValueError) as error:
+        return SweepFile(path.stem, file=path, **values)
+    except DamagedRecordError as error:
         raise UsageError(f"{path}: {error}.") from error
-    # Each round goes on from the one before it.
-    if any(n <= before for before, n in itertools.pairwise([0, *sweep.rounds])):
-        raise UsageError(f"{path}: rounds must be numbers of trials, each above the one before, not {sweep.rounds}.")
-    return sweep
 
 
 def swept(values: Any) -> str:

@@ -52,8 +52,6 @@ def run(
     show: Show,
     launcher: str = "basic",
     training: Training | None = None,
-    *,
-    in_order: bool = False,
 ) -> list[SurveyedCell]:
     """Train the cells that are not finished, show the results, and return how far each cell is.
 
@@ -61,7 +59,6 @@ def run(
         launch: starts jobs by the ``launcher`` of this name.
         training: what workers train with. They replace the basic launcher if the run has work for several; None
             trains in this process alone.
-        in_order: train the cells in the order of the request, and not those first that take longest.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -92,12 +89,12 @@ def run(
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
-        chunks_of = partial(_launcher_chunks, launcher, in_order=in_order)
+        chunks_of = partial(_launcher_chunks, launcher)
         with _workers(plan, launch, show, launcher, training) as launch, show.watching(plan):
             if isinstance(launch, Workers):
                 assert training is not None
                 endings = launch.endings
-                chunks_of = partial(_worker_chunks, launch, training, show, in_order=in_order)
+                chunks_of = partial(_worker_chunks, launch, training, show)
             problems = _train(plan, launch, chunks_of)
         after = survey(cells)
     for each in after:
@@ -224,24 +221,18 @@ ChunksOf = Callable[[Sequence[Group]], AbstractContextManager[list[Chunk]]]
 
 
 @contextmanager
-def _launcher_chunks(launcher: str, groups: Sequence[Group], *, in_order: bool) -> Iterator[list[Chunk]]:
+def _launcher_chunks(launcher: str, groups: Sequence[Group]) -> Iterator[list[Chunk]]:
     """The chunks for the jobs of a launcher of this name."""
-    yield make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher, in_order=in_order)
+    yield make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher)
 
 
 @contextmanager
-def _worker_chunks(
-    workers: Workers, training: Training, show: Show, groups: Sequence[Group], *, in_order: bool
-) -> Iterator[list[Chunk]]:
+def _worker_chunks(workers: Workers, training: Training, show: Show, groups: Sequence[Group]) -> Iterator[list[Chunk]]:
     """The chunks for workers, which divide the trials of groups that would keep one of them busy alone."""
     settings = groups[0].cells[0].cell.config.chunk
     with divided(groups, workers.number, training, show.say) as work:
-        chunks = work.shares + make_chunks(work.whole, settings, WORKERS, in_order=in_order)
-        if in_order:
-            places = {each.cell.key: place for place, group in enumerate(groups) for each in group.cells}
-            chunks.sort(key=lambda chunk: places[chunk.cells[0].key])
-        else:
-            chunks.sort(key=lambda chunk: -chunk.seconds)
+        chunks = work.shares + make_chunks(work.whole, settings, WORKERS)
+        chunks.sort(key=lambda chunk: -chunk.seconds)
         yield chunks
     # The model of a cell is that of all its trials.
     ended = [cell for cell in work.cells if cell.config.keep_weights]

@@ -17,7 +17,7 @@ from ..results import (
     keep_failure,
     read_failure,
 )
-from ..screen import Screen, reported, screen
+from ..screen import Screen, screen
 from ..sweeping.cell import Cell
 from .cell_training import CellTraining, Tell
 
@@ -41,7 +41,7 @@ class CellLoop:
         self._screen, self._stack = shown or screen(stderr=True), stack
         self._tables, self._said = LastTable(), set[str]()
         self._hashes = dict[Source, str]()
-        self._reported = reported()
+        self._reported = set[tuple[Source, str]]()
 
     def train(self, cells: Sequence[Cell]) -> None:
         """Train cells. One that fails leaves its traceback in the store; the others go on."""
@@ -123,7 +123,7 @@ class CellLoop:
             )
             self._hashes[source] = table.hash
         if (source, table.hash) not in self._reported:
-            self._reported.append((source, table.hash))
+            self._reported.add((source, table.hash))
             for line in reading_report(table):
                 self._screen.print(line, soft_wrap=isinstance(line, str))
 

@@ -3,15 +3,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from scarf_lightning.cli import signals
-from scarf_lightning.cli.signals import OutOfTime, Terminated, alarm, change_alarm, ended_by_signals
-from scarf_lightning.results.claims import claim
+from scarf_lightning.cli.signals import Terminated, ended_by_signals
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 IN_VAIN = 10.0
@@ -121,54 +117,3 @@ def test_other_threads_which_get_no_signals_are_left_alone() -> None:
     thread.join()
 
     assert handlers == [before]
-
-
-def test_without_proc_a_command_counts_no_time_and_its_claim_is_judged_by_its_age(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where another file system lies on /proc, and in some containers."""
-    read, link = Path.read_text, Path.readlink
-
-    def gone(path: Path) -> None:
-        if path.is_relative_to("/proc"):
-            raise FileNotFoundError(2, "No such file or directory", str(path))
-
-    monkeypatch.setattr(Path, "read_text", lambda path, **named: gone(path) or read(path, **named))
-    monkeypatch.setattr(Path, "readlink", lambda path: gone(path) or link(path))
-    monkeypatch.setattr(sys.modules["__main__"], "__file__", "train.py", raising=False)
-    monkeypatch.setattr(signals, "_started", [])
-
-    signals.note_start()
-
-    assert signals.seconds_gone() == 0.0
-    with claim(tmp_path / "cell") as mine:
-        assert mine is not None
-        with claim(tmp_path / "cell") as other:
-            assert other is None
-    with claim(tmp_path / "cell") as again:
-        assert again is not None
-
-
-@pytest.mark.parametrize(("started", "slowdown"), [([100.0], 3.0), ([110.0], 1.0), ([], 1.0)])
-def test_a_busy_machine_slows_a_command_down(
-    started: list[float], slowdown: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(signals, "time", SimpleNamespace(monotonic=lambda: 112.0, process_time=lambda: 4.0))
-    monkeypatch.setattr(signals, "_started", started)
-
-    assert signals.slowdown() == slowdown
-
-
-def test_an_alarm_ends_its_block_and_is_gone_after_it() -> None:
-    def block() -> None:
-        with alarm(1000.0):
-            change_alarm(0.05)
-            time.sleep(IN_VAIN)
-
-    with pytest.raises(OutOfTime):
-        block()
-    for seconds in (None, 3600):
-        with alarm(seconds):
-            pass
-        change_alarm(0.05)
-        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

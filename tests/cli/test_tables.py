@@ -13,7 +13,6 @@ from scarf_lightning.cli.tables import (
     cell_table,
     describe,
     full_table,
-    label_table,
     shared_axes,
     shared_trials,
     summary_table,
@@ -286,23 +285,6 @@ def test_each_split_in_which_trials_share_their_test_rows_says_why_it_has_no_int
         assert [sentence.split(" all ")[0] for sentence in said] == [f"With split={split}" for split in shared]
 
 
-def test_a_line_a_competitor_has_a_column_for_each_number_of_labels() -> None:
-    rows = list(some_record(range(3), pretrained=False).rows)  # accuracies of 0.5, 0.51 and 0.52
-    few = [{"dataset": "wdbc", "pretrain": p, "regime": "few", "regime.labels": 20} for p in ("none", "scarf")]
-    full = [{"dataset": "wdbc", "pretrain": p, "regime": "full"} for p in ("none", "scarf")]
-    cells = [(full[0], rows), (full[1], rows[:2]), (few[1], []), (few[0], rows)]
-
-    headings, *lines = grid(label_table(cells))
-
-    mean, low, high = mean_interval([0.5, 0.51, 0.52])
-    level = f"{mean:.4f}\n{low:.4f} to {high:.4f}"
-    assert headings == ["pretrain", "20 labels", "all labels"]
-    assert lines == [
-        ["none", level, level],
-        ["scarf", "not finished", "0.5050"],
-    ]
-
-
 def test_trials_with_a_flag_are_counted_in_every_table_and_rows_of_older_versions_have_none() -> None:
     rows = [row | {"worse_than_frequencies": trial < 2, "one_class": None} for trial, row in enumerate(rows_of(3))]
     assert of_cell(rows)["probabilities worse than class frequencies"] == ["", "", "2 of 3"]
@@ -313,11 +295,6 @@ def test_trials_with_a_flag_are_counted_in_every_table_and_rows_of_older_version
     headings, *lines = grid(sweep_table(cells))
     assert [line[headings.index("worse than frequencies")] for line in lines] == ["2 of 3", ""]
     assert "one class" not in headings
-
-    few = [({"dataset": "wdbc", "pretrain": "none", "regime": "few", "regime.labels": 20}, rows)]
-    every = [({"dataset": "wdbc", "pretrain": "none", "regime": "full"}, [])]
-    _, (shown, _) = grid(label_table([*few, *every]))
-    assert shown.endswith("2 of 3 worse than frequencies")
 
 
 def test_how_a_table_was_read_is_told_in_words() -> None:

@@ -1,4 +1,4 @@
-"""The configuration of a cell: time limits, copies, and the lengths that a user sets against a recipe's."""
+"""The configuration of a cell: copies, and the lengths that a user sets against a recipe's."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config, within_max_epochs
-from scarf_lightning.options.config import SHORTHANDS, derived, seconds_of
+from scarf_lightning.options.config import SHORTHANDS, derived
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.cells import some_config
 from tests.composing import config_of, default_choice
@@ -18,18 +18,6 @@ OF_A_RECIPE = some_config(
     pretrain=PretrainSettings(max_epochs=20, min_steps=100),
     finetune=FinetuneSettings(max_epochs=30, min_steps=300, fixed_below=1000),
 )
-
-
-@pytest.mark.parametrize(("written", "seconds"), [(None, None), ("90s", 90), ("10min", 600), ("1.5 h", 5400)])
-def test_a_time_limit_is_read_in_three_units(written: str | None, seconds: float | None) -> None:
-    assert written is None or seconds_of(written) == seconds
-    assert replace(OF_A_RECIPE, time_limit=written).seconds_limit == seconds
-
-
-@pytest.mark.parametrize("written", ["", "10", "h", "10 minutes", "-5s", "1,5h", "0s", "0.0h"])
-def test_another_unit_is_refused_before_anything_trains(written: str) -> None:
-    with pytest.raises(ValueError, match="time_limit must be a time such as 90s, 10min or 2h, not"):
-        replace(OF_A_RECIPE, time_limit=written)
 
 
 def test_a_copy_forgets_what_followed_from_the_options() -> None:

@@ -1,15 +1,10 @@
 """Which comparisons are answered together."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
 from scarf_lightning.reporting.comparisons import compare_all
-from scarf_lightning.reporting.questions import Answers
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.run_results import ComparedRun
 from tests.reporting.cell_results import a_cell, gains_at, results_of
 
 TRIALS, BUDGETS = 12, (20, 50, 100)
@@ -67,15 +62,6 @@ def test_the_competitors_of_a_page_are_one_family_without_its_baseline(
             assert each.verdict.levels.direction == pytest.approx(level, rel=1e-6)
             assert each.verdict.answer.startswith("helps")
             assert each.claimed.startswith("helps") is claims
-
-
-@pytest.mark.parametrize(("level", "n_left"), [(0.04, 6), (0.012, 0)])
-def test_a_comparison_gets_trials_until_it_is_answered(level: float, n_left: int) -> None:
-    comparisons = over_labels(level, ("scarf",))
-    cells: Any = [SimpleNamespace(cell=SimpleNamespace(key=str(label))) for label in range(2 * len(BUDGETS))]
-    results: Any = None
-
-    assert len(ComparedRun(cells, Answers(results, ReportOptions(), comparisons)).undecided) == n_left
 
 
 @pytest.mark.parametrize(

@@ -151,15 +151,6 @@ def test_work_is_dealt_out_evenly() -> None:
     assert (labels([long]), len(short.cells)) == ([[cells[0].label]], 6)
 
 
-def test_in_order_the_first_job_begins_with_the_cell_that_was_asked_for_first() -> None:
-    cells = [cell(11, "none", "control"), cell(1590, "scarf", "control"), cell(1489, "scarf", "control")]
-
-    first, second = make_chunks(groups(cells), ChunkSettings(minutes=0, max_jobs=2), "joblib", in_order=True)
-
-    assert labels([first]) == [[cells[0].label, cells[2].label]]
-    assert labels([second]) == [[cells[1].label]]
-
-
 def with_defaults(cell: Cell) -> Cell:
     """With the options that `some_cell` leaves out, as a job reads it."""
     return replace(cell, config=read(asdict(cell.config)))

@@ -94,11 +94,10 @@ def test_an_axis_is_written_as_on_the_command_line(yaml: str, argument: str, tmp
     assert read_sweep("some", tmp_path).blocks() == [[argument]]
 
 
-def test_a_block_has_its_axes_and_the_files_trials_and_time(tmp_path: Path) -> None:
-    write(tmp_path, "title: T\ntrials: 30\ntime_limit: 2min\ncells: [{a: [1, 2], b: x}, {c: 3}]\n")
+def test_a_block_has_its_axes_and_the_files_trials(tmp_path: Path) -> None:
+    write(tmp_path, "title: T\ntrials: 30\ncells: [{a: [1, 2], b: x}, {c: 3}]\n")
 
-    of_file = ["trials=30", "time_limit=2min"]
-    assert read_sweep("some", tmp_path).blocks() == [["a=1,2", "b=x", *of_file], ["c=3", *of_file]]
+    assert read_sweep("some", tmp_path).blocks() == [["a=1,2", "b=x", "trials=30"], ["c=3", "trials=30"]]
 
 
 def test_all_are_the_cells_of_the_files_that_are_of_the_paper_each_with_its_trials(tmp_path: Path) -> None:
@@ -134,8 +133,7 @@ def test_what_a_file_must_and_may_have_is_said(tmp_path: Path) -> None:
         path = write(tmp_path, text)
 
         assert refusal("some", tmp_path) == (
-            f"{path} must have title and cells, and may have title, cells, paper, trials, report, rounds, "
-            "time_limit, instead and nothing else."
+            f"{path} must have title and cells, and may have title, cells, paper, trials, report and nothing else."
         ), text
 
 
@@ -150,14 +148,6 @@ BLOCKS = "cells must be a list of blocks, each with axes and their values."
         ("trials: 2026-01-01", 'trials cannot be "2026-01-01".'),
         ("report: 3", "report cannot be 3."),
         ("report: [a]", 'report cannot be "a".'),
-        ("rounds: [5, many]", 'rounds cannot be "many".'),
-        *(
-            (f"rounds: {wrong}", f"rounds must be numbers of trials, each above the one before, not {wrong}.")
-            for wrong in ("[6, 3]", "[0, 2]", "[5, 5]")
-        ),
-        ("time_limit: 0s", "time_limit must be a time such as 90s, 10min or 2h, not 0s."),
-        ("time_limit: soon", "time_limit must be a time such as 90s, 10min or 2h, not soon."),
-        ("instead: {1: 2}", "instead.1 cannot be 2."),
         (f"paper: {'[' * 50}{']' * 50}", "its values are nested too deep, too large, or no text."),
     ],
 )

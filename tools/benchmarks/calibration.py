@@ -16,8 +16,7 @@ table*: training sets are drawn from its rows, and new rows are like these.
   tested together. *copies*: every second row is a copy of another, and they are tested together.
 - *edges*: levels near the bound of a metric, see `edges`.
 - *rare*: five rows in a hundred are positive, and two competitors give scores to all, so that every metric is known.
-- *page*: many comparisons of which none differs; *until answered*: trials are added until there is an answer, as
-  ``sweeps=answer`` does.
+- *page*: many comparisons of which none differs; *until answered*: trials are added until there is an answer.
 - *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
   those on 34 tables. *next table*: what is predicted of one more.
 - *by axis*: cells of a product of axes, see `products`.
@@ -41,7 +40,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
 from scarf_lightning.verdicts import (
     Verdict,
     answers_together,
@@ -89,8 +87,8 @@ REACH = 0.15
 """The largest true difference of comparisons that are given advice."""
 ACCURACY, ERRORS = metric_named("accuracy"), metric_named("mae")
 OF_CLASSES = ("accuracy", "balanced_accuracy", "f1", "auroc", "average_precision", "log_loss", "brier_score")
-ROUNDS = read_sweep("answer", SWEEPS).rounds
-"""Trials of the rounds of ``sweeps=answer``."""
+ROUNDS = (5, 10, 20, 30)
+"""Numbers of trials at which a user looks who adds trials until there is an answer."""
 BUDGETS = 4
 LEVEL = 0.05
 GAINS = Path(__file__).with_name("gains.csv")

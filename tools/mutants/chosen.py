@@ -195,7 +195,7 @@ NAMED = (
     ("forks.py", "prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)", "prctl(signal.SIGTERM, PARENT_DEATH_SIGNAL)"),
     ("estimators/parameters.py", "if option not in PARAMETERS:", "if option in PARAMETERS:"),
     ("parents=True, exist_ok=True", "exist_ok=True"),
-    ("sweeping/folders.py", '{"trials": self.trials, "time_limit": self.time_limit}', '{"trials": self.trials}'),
+    ("sweeping/folders.py", '[] if self.trials is None else [f"trials={self.trials}"]', "[]"),
 )  # fmt: skip
 """Module, a text that occurs once in it, and what takes its place. Each is a fault that was once missed."""
 
@@ -218,7 +218,7 @@ REFACTORED = (
     ("options/combinations.py",
      '    yield "precision", config.trainer.precision, config.trainer.precision != precision\n', ""),
     # An argument is not passed on, so that its default counts.
-    ("sweeping/run.py", "chunk, launcher, in_order=in_order", "chunk, launcher"),
+    ("sweeping/run.py", "make_plan(todo, plan.sizes)", "make_plan(todo)"),
     # Two arguments change places, and a difference changes its sign.
     ("verdicts/factors.py", "return combined(ones, contrast.weight), reference, size",
      "return reference, combined(ones, contrast.weight), size"),

@@ -149,6 +149,17 @@ class Source(ABC):
             "a copy."
         )
 
+    def n_labelled(self) -> int | None:
+        """The rows with a label: of a bundled table all, of a file those that it is found to have; None if nobody knows
+        without a download.
+
+        Raises:
+            UsageError: as by `read`.
+        """
+        if self.is_found_out:
+            return self.read().table.n_labelled
+        return None if self.known_size is None else self.known_size[0]
+
     @property
     def place(self) -> str:
         """The files in words, for a message that names them."""
