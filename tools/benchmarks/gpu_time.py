@@ -19,7 +19,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from scarf_lightning.engine import fit as fitting
 from scarf_lightning.engine.hardware import Hardware, prepare_process
 from tools.benchmarks.step_time import PHASES, Case, Clock
-from tools.benchmarks.sweep_time import time_of
 
 TRIALS = (1, 5, 30, 100)
 N_FEATURES, STEPS = 60, 30
@@ -91,9 +90,6 @@ def main() -> None:
         print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
     for line in rows(asked.device, asked.turns):
         print(line, flush=True)
-    for accelerator in dict.fromkeys((asked.device, "cpu")):
-        wall, _ = time_of(("sweeps=quick", f"trainer={accelerator}"))
-        print(f"\n`sweeps=quick trainer={accelerator}`: {wall:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

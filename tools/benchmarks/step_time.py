@@ -1,4 +1,4 @@
-"""Processor time of one training step: its products alone, a hand-written loop, stacks of one and of ten, ts3l.
+"""Processor time of one training step: its products alone, a hand-written loop, stacks of one and of ten.
 
     python -m tools.benchmarks.step_time [--turns N] [--networks NAME ...] [--features M ...] [--phases PHASE ...]
 
@@ -6,11 +6,10 @@ One CPU thread; heads of two layers, batch 128. All take turns, so that the mach
 is reported is the ratio within each turn. The hand-written loop is the one that the tests hold the stack to
 (`tests/reference.py`), with PyTorch's fused Adam and, where it is not the MLP, the plain network of one trial; dropout
 is off. The floor is what the loop multiplies in one step, and no more: the same products, called again on the same
-tensors. The package ts3l, where it is importable, pre-trains the MLP by its own dataset, module and loss.
+tensors.
 """
 
 import argparse
-import importlib.util
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -35,7 +34,6 @@ from scarf_lightning.options.settings import FinetuneSettings, LayerSettings, Ne
 from scarf_lightning.randomness import Streams
 from tests.reference import ReferenceTrial
 from tests.stacks import task
-from tools.benchmarks.other_packages import ts3l_step
 
 PHASES = ("pretrain", "finetune")
 PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "addmm", "bmm", "baddbmm")}
@@ -159,10 +157,6 @@ class Case:
 
         return thread_time(multiply) / self.steps
 
-    def ts3l(self) -> float:
-        """Seconds a step of the package ts3l."""
-        return thread_time(ts3l_step(self.n_features))
-
     @property
     def ways(self) -> dict[str, Callable[[], float]]:
         ways = {
@@ -173,8 +167,6 @@ class Case:
         }
         if self.network == "mlp":
             ways["stack of ten, bf16-mixed"] = lambda: self.stack(10, "bf16-mixed")
-            if self.phase == "pretrain" and importlib.util.find_spec("ts3l"):
-                ways["ts3l"] = self.ts3l
         return ways
 
 
@@ -219,8 +211,6 @@ def rows(cases: list[Case], turns: int) -> Iterator[str]:
                 f"| {case.phase} | {case.network} | {case.n_features} | {name} | {each.milliseconds:.2f} | "
                 f"{each.to_products:.2f} | {each.to_loop:.2f} ({each.least:.2f} to {each.most:.2f}) |"
             )
-    if not importlib.util.find_spec("ts3l"):
-        yield "| pretrain | mlp | | ts3l | not installed | | |"
 
 
 def main() -> None:
