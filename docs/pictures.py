@@ -35,7 +35,6 @@ TERMINAL = {
     "sweep": "scarf train corruption=mean,marginal scaling=zscore,minmax recipe=practical",
     "plan": "scarf plan pretrain=none,scarf regime=full,few trials=10 recipe=practical",
     "refusal": "scarf train corruption=maen",
-    "results-ls": "scarf results ls",
 }
 """Commands by the name of their picture, each in the folder of those before it."""
 RUN = 'printf \'\\033[1m$ %s\\033[0m\\n\' "$SHOWN"; eval "$SHOWN"; tmux -L $SOCKET wait-for -S done; sleep 60'

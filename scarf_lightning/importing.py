@@ -28,7 +28,6 @@ EXTRAS = {
     "catboost": "catboost",
     "tensorboard": "tensorboard",
     "jsonargparse": "cli",
-    "shtab": "completion",
     "hydra_plugins.hydra_joblib_launcher": "joblib",
     "hydra_plugins.hydra_optuna_sweeper": "optuna",
 }
@@ -62,8 +61,8 @@ def require(package: str, what: str) -> None:
 def installing(extra: str) -> str:
     """The command that installs the packages of an extra, for a checkout and an installed wheel alike.
 
-    >>> installing("completion")
-    "pip install 'shtab<2,>=1.13'"
+    >>> installing("text")
+    "pip install 'skrub<0.12,>=0.11'"
     """
     try:
         requirements = requires("scarf-lightning") or []

@@ -40,12 +40,12 @@ def test_a_refusal_asks_first_and_lists_last_and_of_many_names_the_near_ones() -
     many = [f"option_{n}" for n in range(40)]
 
     short = unknown_name("x.jiont is unknown", "jiont", KNOWN, "the parts of x")
-    cut = unknown_name("optoin_31 is unknown", "optoin_31", many, "the options", full_list="scarf options x")
+    cut = unknown_name("optoin_31 is unknown", "optoin_31", many, "the options", full_list="scarf --help")
     alone = unknown_name("x is unknown", "x", many, "its columns", shown=repr)
 
     assert short == "x.jiont is unknown. Did you mean joint? The parts of x are: marginal, mean, gaussian, joint."
     assert cut.startswith("optoin_31 is unknown. Did you mean option_31? The options are: option_31, option_")
-    assert cut.endswith(f", and {40 - MOST_LISTED} more; scarf options x lists them.")
+    assert cut.endswith(f", and {40 - MOST_LISTED} more; scarf --help lists them.")
     assert cut.count("option_") == MOST_LISTED + 1
     assert alone == f"x is unknown. Its columns are: {', '.join(map(repr, many[:MOST_LISTED_NOWHERE]))}, and 20 more."
     assert unknown_name("x is unknown", "x", [], "its columns") == "x is unknown. Its columns are: none."

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, explained, unknown_name
+from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, explained
 from ..importing import without_garbage_collection
 from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
 from ..sweeping.folders import CONF
@@ -57,12 +57,8 @@ def run_train(arguments: list[str]) -> None:
     _refuse_flags(flags, arguments)
     # A program may read what these flags print, so no line of ours goes before it.
     shows_one = any(flag in SHOWING for flag in flags)
-    asks_help = not HELP.isdisjoint(arguments)
-    if asks_help or not shows_one:
+    if not shows_one:
         sys.stderr.write(READING)
-    if asks_help:
-        _help(arguments)
-        return
 
     with without_garbage_collection():
         import hydra
@@ -103,11 +99,17 @@ def run_train(arguments: list[str]) -> None:
         with checked_files():
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
             with written_together() if shows_one else nullcontext():
-                main(train_job)()
+                try:
+                    main(train_job)()
+                # Hydra ends the process after its page of help.
+                except SystemExit as ended:
+                    if ended.code or HELP.isdisjoint(flags):
+                        raise
+                    sys.stdout.write(_documented(arguments))
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
-            raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
+            raise UsageError("This flag shows the configuration of one cell; give every option one value.") from error
         raise
     finally:
         if not was_there:
@@ -134,36 +136,24 @@ def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
         return
     # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
     if Path(sys.argv[0]).stem == "scarf":
-        raise UsageError("scarf completes its words by a script of its own: scarf completion bash, or zsh.")
+        raise UsageError('Hydra completes the words of train.py: eval "$(python train.py -sc install=bash)".')
     # The shell passes the line to complete in this variable. A user who types the flag has none.
     is_query = "query" in " ".join(arguments)
     if is_query and "COMP_LINE" not in os.environ:
         raise UsageError("-sc query is what the shell asks for; -sc install=bash prints what lets it ask.")
 
 
-def show_help(arguments: list[str]) -> None:
-    """Show the axes, or every choice of those that are named."""
-    sys.stderr.write(READING)
-    _help(arguments)
-
-
-def _help(arguments: Sequence[str]) -> None:
-    from ..options.axes import AXES
-    from ..options.plugins import load_plugins
-    from ..screen import screen
-    from ..sweeping.hydra import named_plugins
-    from .help import axis_page, help_page
-
-    plugins = named_plugins(arguments)
-    load_plugins(plugins)
-    axes = _words(arguments)
-    known = [axis.name for axis in AXES]
-    for axis in axes:
-        if axis not in known:
-            fault = f"There is no axis {axis}"
-            raise UsageError(unknown_name(fault, axis, known, "the axes", full_list="scarf options"))
-    pages = [axis_page(CONF, axis) for axis in axes]
-    screen().print(*(pages or [help_page(CONF)]))
+def _documented(arguments: Sequence[str]) -> str:
+    """The files of `conf/`, with a comment on each option: of the choices of a command line, or of every cell."""
+    files = []
+    for argument in arguments:
+        file = CONF / f"{argument.replace('=', '/', 1)}.yaml"
+        if file.is_file():
+            files.append(file)
+    pages = []
+    for file in files or [CONF / "train.yaml"]:
+        pages.append(f"# {file.relative_to(CONF.parent)}\n{file.read_text(encoding='utf-8')}")
+    return "\n".join(pages)
 
 
 def _words(arguments: Sequence[str]) -> list[str]:

@@ -350,7 +350,7 @@ def sweep_subject(overrides: Sequence[str], compose: Composer, known: Collection
         section = key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
         if not sign or section not in known:
             raise UsageError(
-                f"{override} is not an option; scarf report --help lists those of a report, scarf options the axes."
+                f"{override} is not an option; scarf report --help lists those of a report, train.py --help the axes."
             )
     request = expand(overrides, compose, SWEEPS)
     sweep, cells = request.sweep, distinct(request.cells)

@@ -174,11 +174,11 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     Args:
         recipe: the set of defaults: ``practical``, ``paper`` for the paper's protocol, or another one of ``train.py
-            --help recipe``. ``auto`` goes by the number of labels, if no row lacks one and you choose nothing about the
+            --help``. ``auto`` goes by the number of labels, if no row lacks one and you choose nothing about the
             network and its training: ``practical`` with pre-training if that helps; from 400 labels on half as many
             steps without it; from 700 on RealMLP-TD-S for 64 epochs, and from 2,000 on for 256. Otherwise it is
             ``practical``.
-        pretrain: ``auto`` pre-trains with SCARF if that helps; an option of ``train.py --help pretrain``
+        pretrain: ``auto`` pre-trains with SCARF if that helps; an option of ``train.py --help``
             is trained as it is, and ``none`` trains from scratch.
         method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.

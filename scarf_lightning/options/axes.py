@@ -157,7 +157,7 @@ def unknown_part(axis: str, name: Any, known: Collection[str], option: str | Non
 def list_of(place: str) -> str:
     """The command that lists what can be set at a place of the configuration, such as ``network.encoder``."""
     axis = place.partition(".")[0]
-    return f"scarf options {axis}" if axis in {each.name for each in AXES} else "scarf train --cfg job"
+    return "scarf train --help" if axis in {each.name for each in AXES} else "scarf train --cfg job"
 
 
 def registered(base: str) -> dict[str, type[Any]]:

@@ -1,4 +1,4 @@
-"""Every choice of `conf/` with its options, from the classes: for Hydra, ``--help AXIS`` and the page of options."""
+"""Every choice of `conf/` with its options, from the classes: for Hydra and the page of options."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

@@ -236,7 +236,7 @@ class Composer:
         is_of_group = override.package is not None or self.is_group(override.key_or_group)
         if is_of_group and (override.is_delete() or override.value() is None):
             axis = override.key_or_group
-            raise UsageError(f"{line}: every cell needs a choice of {axis}; --help {axis} lists them.")
+            raise UsageError(f"{line}: every cell needs a choice of {axis}; --help lists them.")
         # A dictionary sets values within the section: network={...} chooses no file.
         is_choice = is_of_group and not isinstance(override.value(), dict)
         needs_hydra = override.is_sweep_override() or override.is_hydra_override()

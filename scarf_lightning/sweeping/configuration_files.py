@@ -143,7 +143,7 @@ def _check_entry(name: str, group: str, entry: Any) -> None:
         if isinstance(chosen, bool):
             raise UsageError(
                 f"{name}: YAML reads the option after {key} as {str(chosen).lower()}; {axis} is chosen by name, and "
-                f"--help {axis} lists the names."
+                "--help lists the names."
             )
         # Every axis is chosen already, and a name without a slash is that of a folder beside the file.
         if key == axis and axis in {each.name for each in AXES} and axis != group:

@@ -137,7 +137,7 @@ def _read(name: str, folder: Path) -> SweepFile:
     if not path.is_file():
         known = sorted(file.stem for file in folder.glob("*.yaml"))
         fault = f"sweeps={name}: there is no file {path}"
-        raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list="scarf options"))
+        raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list=f"the folder {path.parent}"))
 
     # Imported here, since `--help` starts without the store.
     from ..results.files import DamagedRecordError

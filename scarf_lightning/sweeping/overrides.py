@@ -314,7 +314,7 @@ def check_choices(arguments: Sequence[str]) -> None:
             if group in SEVERAL:
                 continue
             refuse_several(group, ",".join(names))
-        raise UsageError(f"{argument}: {group} is chosen by name; --help {group} lists the names.")
+        raise UsageError(f"{argument}: {group} is chosen by name; --help lists the names.")
 
 
 def refuse_several(axis: str, options: str) -> NoReturn:

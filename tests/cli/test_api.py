@@ -222,7 +222,7 @@ def test_help_and_refused_names_do_without_torch(tmp_path: Path) -> None:
     """It takes more than a second of processor time to import, and scipy.stats half a second."""
     commands = [
         ("train", ["--help"], 0),
-        ("train", ["--help", "network"], 0),
+        ("train", ["network=resnet", "--help"], 0),
         ("train", ["corruption=man"], 2),
         ("report", ["results=nowhere"], 2),
     ]

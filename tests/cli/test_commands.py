@@ -27,9 +27,16 @@ from tests.processes import TINY, here
         ("paths.results=${oc.env:NOWHERE}", "paths.results: .*Environment variable 'NOWHERE' not found.*backslash"),
         ("dataset.target='${x:1}' dataset.path=a.csv", "dataset.target: Unsupported interpolation type x; to "),
         ("dataset.target='${' dataset.path=a.csv", "dataset.target: .* at input '${'; to write ${ as text, put a"),
-        ("-m corruption=mean,zero --cfg job", "--cfg shows the configuration of one cell; give every option one val"),
+        (
+            "-m corruption=mean,zero --cfg job",
+            "This flag shows the configuration of one cell; give every option one",
+        ),
         ("--experimental-rerun job.pickle", "--experimental-rerun reads a job that Hydra pickled"),
-        ("--help corruptions", "There is no axis corruptions. Did you mean corruption? The axes are: .*"),
+        ("-m corruption=mean,zero --help", "This flag shows the configuration of one cell; give every option one"),
+        (
+            "corruption=maen --help",
+            "corruption=maen is not an option. Did you mean mean? The options of ",
+        ),
     ],
 )
 def test_a_mistake_is_answered_in_a_line(arguments: str, sentence: str, tmp_path: Path) -> None:
@@ -73,7 +80,9 @@ def slow(*case: str) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        ("--help", "corruption"), ("-h", "corruption"),
+        ("--help", "\ncorruption: gaussian, joint, "),
+        ("--help", "\nseed: 0 # seed of every random stream (int; at least 0)\n"),
+        ("corruption=gaussian -h", "\nsigma: 0.5 # standard deviation of the noise (float; greater than 0)\n"),
         ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
         ("--cfg job pretrain=none", "pretrain:"), ("-c job pretrain=none", "pretrain:"),
         ("trials=7 --cfg job pretrain=none", "trials: 7"),

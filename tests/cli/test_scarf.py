@@ -1,6 +1,5 @@
 """The one command with its sub-commands, in this process."""
 
-import json
 import re
 from importlib.metadata import entry_points, version
 from pathlib import Path
@@ -9,16 +8,13 @@ from unittest.mock import Mock
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli import api, commands
+from scarf_lightning.cli import commands
 from scarf_lightning.cli import scarf as module
 from scarf_lightning.cli.report_command import WrittenReport
-from scarf_lightning.cli.scarf import make_parser, scarf
-from scarf_lightning.sweeping.cost import START_UP
-from tests.composing import composing_once
+from scarf_lightning.cli.scarf import MEANINGS, scarf
+from scarf_lightning.results import load
 from tests.processes import TINY, Process, here
 from tests.reporting.store import fill_store
-
-COMMANDS = list(make_parser().commands.choices)  # type: ignore[union-attr]
 
 
 def asked(*arguments: str, cwd: Path) -> Process:
@@ -30,22 +26,16 @@ def test_without_a_command_every_command_is_named_with_its_use(tmp_path: Path) -
 
     assert (alone.returncode, alone.stderr) == (0, "")
     assert alone.stdout == helped.stdout
-    for name in COMMANDS:
+    for name in MEANINGS:
         assert re.search(rf"^    {name}\s+[a-z]", alone.stdout, re.MULTILINE)
     assert "2 a mistake in the command;\n3 we cannot tell" in alone.stdout
     assert asked("--version", cwd=tmp_path).stdout == f"scarf-lightning {version('scarf-lightning')}\n"
 
 
 def test_every_command_has_a_page_of_help(tmp_path: Path) -> None:
-    for name in COMMANDS:
+    for name in MEANINGS:
         ran = asked(name, "--help", cwd=tmp_path)
         assert ran.returncode == 0, ran.stderr
-        assert f"scarf {name}" in ran.stdout
-        assert "python train.py" not in ran.stdout
-    shown = asked("options", "corruption", cwd=tmp_path)
-    assert shown.returncode == 0
-    assert "corruption=marginal" in shown.stdout
-    assert "corruption.rate" in shown.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -53,14 +43,13 @@ def test_every_command_has_a_page_of_help(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         ("trian a.csv", "scarf has no command trian. Did you mean train? Its commands are: "),
-        ("train -sc install=bash", "scarf completes its words by a script of its own: scarf completion bash, or zsh."),
-        ("train --shell-completion install=bash", "scarf completes its words by a script of its own: scarf comple"),
-        ("options corruptoin", "There is no axis corruptoin. Did you mean corruption? The axes are: "),
-        ("completion fish", "argument SHELL: invalid choice: 'fish' (choose from "),
-        ("completion bash zsh", "zsh is not known; scarf completion --help names what is."),
+        (
+            "train -sc install=bash",
+            'Hydra completes the words of train.py: eval "$(python train.py -sc',
+        ),
         ("check", "the following arguments are required: MODULE; scarf check --help says more."),
-        ("results lst", "scarf results has no command lst. Did you mean ls? Its commands are: ls, drop, export."),
-        ("doctor --all", "--all is not known; scarf doctor --help names what is."),
+        ("results nowhere", "nowhere holds no results; train a cell first, or name another folder."),
+        ("results --all", "unrecognized arguments: --all; scarf --help says more."),
         ("train --trials 3", "--trials is not known; options have no dashes: trials=3."),
     ],
 )
@@ -72,14 +61,20 @@ def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_
     assert ran.stderr.count("\n") == 1
 
 
-def test_words_and_flags_come_in_any_order(tmp_path: Path) -> None:
-    """argparse would take a list of words up to a flag."""
-    fill_store(tmp_path / "results", datasets=1, trials=1, pretrains=("none", "scarf"))
+def test_results_have_a_line_for_each_cell_with_what_differs(tmp_path: Path) -> None:
+    fill_store(tmp_path / "mine", datasets=1, trials=2, pretrains=("none", "scarf"))
 
-    for arguments in ("pretrain=scarf --json results=results", "--json results=results pretrain=scarf"):
-        ran = asked("results", "ls", *arguments.split(), cwd=tmp_path)
-        (cell,) = json.loads(ran.stdout)["cells"]
-        assert cell["options"]["pretrain"] == "scarf"
+    ran = asked("results", "mine", cwd=tmp_path)
+
+    trials = load(tmp_path / "mine")
+    heading, _, *lines = ran.stdout.strip().splitlines()
+    assert heading.split()[:2] == ["cell", "pretrain"]
+    assert heading.split()[-2:] == ["trials", "accuracy"]
+    for line, (fingerprint, its) in zip(lines, trials.groupby("fingerprint", sort=False), strict=True):
+        shown = line.split()
+        assert fingerprint.startswith(shown[0])
+        assert shown[1] == its["pretrain"].iloc[0]
+        assert shown[-2:] == ["2", f"{its['accuracy'].mean():.4f}"]
 
 
 def test_pyproject_installs_the_command() -> None:
@@ -91,32 +86,19 @@ def test_pyproject_installs_the_command() -> None:
             assert point.load() is scarf
 
 
-def test_a_plan_is_told_in_words_as_by_train_and_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "composing", composing_once)
+def test_a_plan_is_told_in_words_as_by_train(tmp_path: Path) -> None:
     told = asked("plan", "trials=3", *TINY, cwd=tmp_path)
-    ran = asked("plan", "corruption=mean,marginal", "trials=3", *TINY, "--json", cwd=tmp_path)
 
     assert told.returncode == 0, told.stderr
     assert "1 cell: 1 waiting; 3 trials to train." in told.stdout
-    plan = json.loads(ran.stdout)
-    assert [cell["options"]["corruption"] for cell in plan["cells"]] == ["mean", "marginal"]
-    assert [cell["state"] for cell in plan["cells"]] == ["waiting", "waiting"]
-    assert plan["missing_trials"] == 6
-    of_cells = sum(cell["core_hours"] for cell in plan["cells"])
-    assert of_cells > 0
-    assert plan["core_hours"] == pytest.approx(of_cells + START_UP / 3600)
 
 
 @pytest.mark.parametrize(
-    ("answers", "status", "state"),
-    [
-        ([], 0, "answered"),
-        (["reference", "cannot tell"], 3, "open"),
-        (["reference", "cannot tell", "helps"], 0, "answered"),
-    ],
+    ("answers", "status"),
+    [([], 0), (["reference", "cannot tell"], 3), (["reference", "cannot tell", "helps"], 0)],
 )
-def test_a_report_says_by_its_status_and_as_json_whether_we_can_tell(
-    answers: list[str], status: int, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_report_says_by_its_status_whether_we_can_tell(
+    answers: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = WrittenReport(
         index=tmp_path / "index.html",
@@ -132,32 +114,5 @@ def test_a_report_says_by_its_status_and_as_json_whether_we_can_tell(
     monkeypatch.setattr(commands, "run_report", lambda arguments: print("a table") or written)
 
     told = asked("report", "results=results", cwd=tmp_path)
-    ran = asked("report", "results=results", "--json", cwd=tmp_path)
 
     assert (told.returncode, told.stdout) == (status, "a table\n")
-    assert (ran.returncode, ran.stderr) == (status, "a table\n")
-    found = json.loads(ran.stdout)
-    assert (found["state"], found["metric"], found["answer"]) == (state, "accuracy", ["So it is."])
-    assert [each["answer"] for each in found["competitors"]] == answers
-    assert found["page"] == str(tmp_path / "index.html")
-
-
-@pytest.mark.slow
-def test_commands_that_a_report_advises_are_those_of_the_command_that_made_it(tmp_path: Path) -> None:
-    # Three trials are few, and more of them are advised.
-    fill_store(tmp_path / "results", datasets=1, trials=3, pretrains=("none", "scarf"), keeps_predictions=False)
-
-    ran = asked("report", "results=results", "--json", "out=as-json", cwd=tmp_path)
-    older = here(commands.report, "results=results", cwd=tmp_path)
-
-    assert "scarf train" in ran.stderr
-    assert "python train.py" not in ran.stderr
-    found = json.loads(ran.stdout)
-    assert (ran.returncode, found["state"]) == (3, "open")
-    (reference,) = [each for each in found["competitors"] if each["answer"] == "reference"]
-    (scarf_,) = [each for each in found["competitors"] if each["answer"] != "reference"]
-    assert reference["difference"] is None
-    assert scarf_["difference"] == pytest.approx(scarf_["accuracy"] - reference["accuracy"])
-    assert Path(found["page"]).is_file()
-    assert older.returncode == 0
-    assert "python train.py" in older.stdout

@@ -54,7 +54,7 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
     chosen = [group for entry in defaults if isinstance(entry, dict) for group in entry if "override" not in group]
     assert sorted(chosen) == GROUPS
     ours = {file.parent for file in CONF.glob("**/*.yaml") if file.parent.name not in BY_ANOTHER}
-    of_hydra = {CONF / "hydra" / "launcher"}
+    of_hydra = {CONF / "hydra" / "launcher", CONF / "hydra" / "help"}
     assert ours == {CONF, *of_hydra, *(CONF / group for group in GROUPS)}
 
 
