@@ -32,7 +32,7 @@ class RecordWarning(UserWarning):
 NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
 HABITS = {
-    "experiment": "For a preset of yours: --config-dir FOLDER +experiment=NAME.",
+    "experiment": "A preset: --config-dir FOLDER +experiment=NAME, a file whose first line is # @package _global_.",
     "model": "Did you mean network=NAME, or method=NAME?",
     "early_stopping": "Did you mean pretrain.patience or finetune.patience?",
     "datamodule": "Did you mean dataset?",

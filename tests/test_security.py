@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from scarf_lightning.options.gate import RIGHTS, Origin, Reach
 from tests.documentation import ROOT
 
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -36,19 +35,3 @@ def test_a_test_that_is_named_exists(file: str, name: str) -> None:
 def test_every_promise_names_a_test() -> None:
     assert len(promises()) == 16
     assert [promise for promise in promises() if "`test_" not in promise and "`tests/" not in promise] == []
-
-
-COLUMNS = (Origin.TYPED, Origin.CONFIGURATION, Origin.SWEEP, Origin.RESULTS)
-ROWS = {
-    "a module": Reach.IMPORT, "the class of a logger": Reach.LOGGER, "an estimator": Reach.ESTIMATOR,
-    "where files are": Reach.FOLDER, "another option": Reach.REFER, "the environment": Reach.LOOK_UP,
-    "the launcher": Reach.JOBS, "lines of shell": Reach.MACHINE, "finished cells": Reach.AGAIN,
-}  # fmt: skip
-
-
-def test_the_rights_of_files_are_those_on_the_page() -> None:
-    assert set(ROWS.values()) == set(Reach)
-    for start, reach in ROWS.items():
-        (row,) = re.findall(rf"^\| {start}.*$", PAGE, re.MULTILINE)
-        said = [cell.strip() == "yes" for cell in row.strip("|").split("|")[1:]]
-        assert said == [reach in RIGHTS[origin] for origin in COLUMNS], row

@@ -64,7 +64,7 @@ def run_train(arguments: list[str]) -> None:
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.hydra import OF_TODAY, checked_files, folder_of_options, hydra_started, named_plugins, offer
+        from ..sweeping.hydra import OF_TODAY, folder_of_options, hydra_started, named_plugins, offer, our_files
         from ..sweeping.overrides import check_choices, check_words, deferred, spelled_out
         from .running import train_job
 
@@ -96,7 +96,7 @@ def run_train(arguments: list[str]) -> None:
         # Hydra reads its flags from the process's arguments alone.
         sys.argv[1:] = deferred(_flags_first(asked))
         offer(plugins)
-        with checked_files():
+        with our_files():
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
             with written_together() if shows_one else nullcontext():
                 try:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..options.gate import TARGET
+from ..options.axes import TARGET
 from ..options.logger_classes import arguments_of, logger_class
 from .places import as_file_name, remove_own
 from .view import CellView

@@ -18,9 +18,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ..errors import UsageError, unknown_name
-from .gate import OURS
 from .option import Options
 
+TARGET = "_target_"
+"""The option of a section that names its class, as everywhere with Hydra."""
+OURS = "scarf_lightning."
+"""Begins the name of a class of this package."""
 MANY, USUALLY = 8, 0.6
 """So many cells leave out of their names what a larger share of them has in common."""
 
@@ -125,6 +128,11 @@ def label(axis: str, name: str) -> str:
         return "no pre-training"
     cls = parts(axis).get(name) if axis in BASES else None
     return getattr(cls, "label", None) or name.replace("_", " ")
+
+
+def target_of(cls: type[Any]) -> str:
+    """The ``_target_`` of a part, by which ``hydra.utils.instantiate`` makes it from its section."""
+    return f"{cls.__module__}.{cls.__qualname__}.from_config"
 
 
 def is_own(cls: type[Any]) -> bool:

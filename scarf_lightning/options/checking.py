@@ -8,10 +8,8 @@ from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
 from ..errors import UsageError, not_an_option
-from .axes import BASES, list_of, part
-from .conf_files import target_of
+from .axes import BASES, OURS, TARGET, list_of, part, target_of
 from .config import Config
-from .gate import OURS, TARGET
 from .option import Option, Options, PartField, default_of, options_of
 from .plugins import check_imported
 from .settings import Choice

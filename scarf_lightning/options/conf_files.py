@@ -15,9 +15,12 @@ from typing import Any
 
 import yaml
 
+from .axes import TARGET
 from .config import SHORTHANDS
-from .gate import GLOBAL, TARGET
 from .option import Option
+
+GLOBAL = "_global_"
+"""The package of a file that names its sections itself."""
 
 WIDTH = 120
 MADE = "# The options of every cell and run, with their defaults."

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import UsageError, not_an_option
 from ..importing import require
-from .gate import TARGET
+from .axes import TARGET
 from .plugins import working_folder_first
 from .run_settings import LoggerSettings
 

@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError
 from ..options import BASES
-from ..options.gate import TARGET
+from ..options.axes import TARGET
 from .folders import CONF
 from .hydra import fit_recipe, hydra_started, our_sections, plain_values, usage_error
 from .overrides import hydra_text

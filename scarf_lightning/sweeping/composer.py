@@ -27,11 +27,11 @@ from omegaconf.errors import OmegaConfBaseException
 from ..errors import UsageError
 from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import with_dataset
-from ..options.gate import GLOBAL
 from ..options.settings import DatasetSettings
-from .configuration_files import package_of, read_yaml
 from .folders import flat
 from .hydra import (
+    GLOBAL,
+    FileConfigSource,
     check_hydra,
     fit_recipe,
     hydra_started,
@@ -90,10 +90,10 @@ class Composer:
         for override in hydra_overrides:
             if not override.lstrip("+~").startswith(OF_JOBS):
                 self._overrides_of_hydra.append(override)
-        self._folders_of_user = list[str]()
+        self._folders_of_user = list[FileConfigSource]()
         for source in master.hydra.runtime.config_sources:
             if source.schema == "file" and source.provider != "main":
-                self._folders_of_user.append(source.path)
+                self._folders_of_user.append(FileConfigSource(source.provider, f"file://{source.path}"))
         # A cache for each composer, since another one has another folder or other plugins.
         self._configured = cache(self._configure)
         self._together = cache(self._put_together)
@@ -114,15 +114,18 @@ class Composer:
 
     def is_of_user(self, group: str, name: str) -> bool:
         """True if an option of a group is a file of the user's, in a folder of ``--config-dir``."""
-        return self._file_of_user(group, name) is not None
-
-    def _file_of_user(self, group: str, name: str) -> Path | None:
-        files = (Path(folder, group, f"{name}.yaml") for folder in self._folders_of_user)
-        return next(filter(Path.is_file, files), None)
+        return any(source.is_config(f"{group}/{name}") for source in self._folders_of_user)
 
     def axes_of_files(self, choices: tuple[str, ...]) -> dict[str, Any]:
-        """The axes that chosen files have in Hydra's own place, ``hydra.sweeper.params``, with their values."""
-        return self._composed(choices).axes
+        """The axes that chosen files have in Hydra's own place, ``hydra.sweeper.params``, with their values.
+
+        Raises:
+            UsageError: the files cannot be composed.
+        """
+        try:
+            return self._composed(choices).axes
+        except (HydraException, OmegaConfBaseException, ValueError) as error:
+            raise usage_error(error) from error
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell.
@@ -222,12 +225,13 @@ class Composer:
         """The names of the options that files of the user's set, of those that these choices lead to."""
         names = []
         for group, name in self._composed(choices).files.items():
-            file = self._file_of_user(group, name) if isinstance(name, str) else None
-            if file is None:
-                continue
-            package = (package_of(file, str(file)) or group).replace("_group_", group)
-            before = "" if package == GLOBAL else f"{package.replace('/', '.')}."
-            names += [option for option, _ in flat(read_yaml(file) or {}, before)]
+            for source in self._folders_of_user:
+                if not isinstance(name, str) or not source.is_config(f"{group}/{name}"):
+                    continue
+                loaded = source.load_config(f"{group}/{name}")
+                package = (loaded.header["package"] or group).replace("_group_", group)
+                before = "" if package == GLOBAL else f"{package.replace('/', '.')}."
+                names += [option for option, _ in flat(OmegaConf.to_container(loaded.config, resolve=False), before)]
         return names
 
     def _parse(self, line: str) -> tuple[Override, bool]:

@@ -1,22 +1,42 @@
-"""Files of YAML that a user wrote: sweeps, and the options in a folder of ``--config-dir``."""
+"""The reader of sweep files, which may be of another author: plain values, within limits."""
 
-import re
-from collections.abc import Hashable, Mapping
+import itertools
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from ..errors import UsageError
-from ..options.gate import GLOBAL, check_configuration
 
-HEADER = "# @package"
-PACKAGE = re.compile(r"\ufeff?\s*#\s*@package +(\S+)\s*")
-LIKE_A_HEADER = re.compile(r"\ufeff?\s*#\s*@\s*package|\s*#.*_global_", re.IGNORECASE)
+MOST_BYTES = 1_000_000
+MOST_VALUES = 100_000
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """YAML in which a key that stands twice is a mistake, and not the last of both values."""
+    """YAML in which a key that stands twice is a mistake, and not the last of both values; and which ends although
+    aliases of aliases may let a short file stand for endless values."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._n_values = dict[int, int]()
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
+        is_alias, mark = self.check_event(yaml.AliasEvent), self.peek_event().start_mark
+        node = super().compose_node(parent, index)
+        if is_alias and id(node) not in self._n_values:
+            raise yaml.composer.ComposerError(problem="an alias stands for itself", problem_mark=mark)
+        if not is_alias:
+            inner = node.value if isinstance(node, yaml.SequenceNode) else ()
+            if isinstance(node, yaml.MappingNode):
+                inner = itertools.chain.from_iterable(node.value)
+            # An alias is the node that it stands for, so its values count again.
+            self._n_values[id(node)] = 1 + sum(self._n_values[id(each)] for each in inner)
+        if self._n_values[id(node)] > MOST_VALUES:
+            raise yaml.composer.ComposerError(
+                problem=f"it stands for more than {MOST_VALUES:,} values", problem_mark=node.start_mark
+            )
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set[Any]()
@@ -33,118 +53,35 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
         return mapping
 
 
-def read_yaml(file: Path, shown: str | None = None) -> Any:
+def read_yaml(file: Path) -> Any:
     """The content of a file of YAML, as plain values.
 
-    Args:
-        file: to read.
-        shown: its name in messages, the path if there is none.
-
     Raises:
-        UsageError: it is not YAML, or no text; names the file and the line.
+        UsageError: it is too large, not YAML, or no text; names the file and the line.
     """
-    name = shown or str(file)
+    if file.stat().st_size > MOST_BYTES:
+        raise UsageError(f"{file} has more than {MOST_BYTES:,} bytes, so it is no list of cells.")
     try:
         return yaml.load(file.read_text(encoding="utf-8"), _Loader)
-    except yaml.MarkedYAMLError as error:
-        raise UsageError(f"{name} is not YAML: {_slip(error)}.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is not YAML: its text is not UTF-8; save it as UTF-8.") from error
     # A ValueError is an impossible date; deep nesting ends Python's recursion.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{name} is not YAML: {' '.join(str(error).split())}.") from error
+        raise not_yaml(file, error) from error
 
 
-def _slip(error: yaml.MarkedYAMLError) -> str:
-    """A slip with its line. PyYAML has words of its parser for two that are frequent."""
+def not_yaml(file: Path, error: Exception) -> UsageError:
+    """A file that cannot be read, with the line and what is wrong with it."""
+    return UsageError(f"{file} is not YAML: {_slip(error)}.")
+
+
+def _slip(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "its text is not UTF-8; save it as UTF-8"
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return " ".join(str(error).split())
     mark, problem = error.problem_mark, " ".join((error.problem or str(error)).split())
+    # PyYAML has words of its parser for two slips that are frequent.
     if "'\\t'" in problem:
         problem = "a tab stands where blanks indent"
     elif "flow" in str(error.context) and error.context_mark is not None:
         mark, problem = error.context_mark, "a bracket opens that does not close"
     return problem if mark is None else f"line {mark.line + 1}: {problem}"
-
-
-def check_file(file: Path, option: str) -> None:
-    """Check a file of ``--config-dir`` before Hydra reads it.
-
-    Args:
-        file: its path.
-        option: the path below the folder, without an ending: ``experiment/short``.
-
-    Raises:
-        UsageError: it is not YAML, its options have no place, or it sets what no such file may.
-    """
-    name = _shown(file)
-    # An empty file sets nothing.
-    content = read_yaml(file, name) or {}
-    if not isinstance(content, Mapping):
-        raise UsageError(f"{name} must be options by name, as in trials: 2.")
-    defaults = content.get("defaults") or []
-    if not isinstance(defaults, list):
-        raise UsageError(f"{name}: defaults must be a list, as in: defaults: [override /corruption: mean].")
-    group = option.rpartition("/")[0]
-    package = package_of(file, name)
-    check_configuration(name, group, package, content)
-    _check_place(name, group, package)
-    if package == GLOBAL and "sweeps" in content:
-        raise UsageError(f"{name}: a sweep is named on the command line alone: sweeps={content['sweeps']}.")
-    for entry in defaults:
-        _check_entry(name, group, entry)
-
-
-def _shown(file: Path) -> str:
-    """The path as a user would type it."""
-    return str(file.relative_to(Path.cwd())) if file.is_relative_to(Path.cwd()) else str(file)
-
-
-def package_of(file: Path, name: str) -> str | None:
-    """The package that a file's header names, as Hydra reads it; None without a header."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines):
-        if not LIKE_A_HEADER.match(line):
-            continue
-        found, asked = PACKAGE.fullmatch(line), f"{name}, line {number + 1}: {line.strip()}"
-        if found is None:
-            raise UsageError(f"{asked} is no header that Hydra reads; write {HEADER} {GLOBAL}.")
-        if number == 0 and line.startswith("\ufeff"):
-            raise UsageError(
-                f"{name} begins with a byte order mark, before which Hydra reads no header; save it without."
-            )
-        # Hydra stops at the first line that is no header.
-        if any(before.strip() for before in lines[:number]):
-            raise UsageError(f"{asked} is read in the first line alone; move it there.")
-        return found[1]
-    return None
-
-
-def _check_place(name: str, group: str, package: str | None) -> None:
-    """Refuse a file without a header whose options would stand below its folder, where there are none."""
-    # Imported here, since every command finds its sweeps by this module.
-    from ..options.axes import AXES
-    from ..options.config import Config
-
-    sections = {axis.name for axis in AXES} | {*Config.__dataclass_fields__, "hydra"}
-    place = (group if package in (None, "_group_") else str(package)).replace("/", ".").partition(".")[0]
-    if place in ("", GLOBAL, *sections):
-        return
-    raise UsageError(
-        f"{name} sets options below {place}, where there are none; its first line must be: {HEADER} {GLOBAL}"
-    )
-
-
-def _check_entry(name: str, group: str, entry: Any) -> None:
-    """Refuse an entry of a defaults list that YAML or Hydra reads otherwise than it is meant."""
-    from ..options.axes import AXES
-
-    for key, chosen in entry.items() if isinstance(entry, Mapping) else ():
-        axis = str(key).split(" ")[-1].lstrip("/")
-        # YAML's false is written no and off, too.
-        if isinstance(chosen, bool):
-            raise UsageError(
-                f"{name}: YAML reads the option after {key} as {str(chosen).lower()}; {axis} is chosen by name, and "
-                "--help lists the names."
-            )
-        # Every axis is chosen already, and a name without a slash is that of a folder beside the file.
-        if key == axis and axis in {each.name for each in AXES} and axis != group:
-            raise UsageError(f"{name}: {axis} is chosen already; write override /{axis}: {chosen}.")

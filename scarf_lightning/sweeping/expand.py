@@ -15,7 +15,6 @@ from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
 from ..options.axes import SEVERAL
 from ..options.combinations import check_method, is_in, with_dataset
-from ..options.gate import Gate, Origin
 from ..results import columns
 from .cell import Cell, in_words
 from .composer import Composer
@@ -23,7 +22,7 @@ from .cost import labels_to_learn_from
 from .each_column import EachColumn
 from .folders import SweepFile, read_sweep, swept
 from .hydra import UnknownOptionError
-from .overrides import as_given, check_choices, check_written, override_key, refuse_several
+from .overrides import as_given, check_choices, override_key, refuse_several
 
 OF_A_TABLE = ("path", "target", "sheet")
 """Options that say which table of a user's files a dataset is."""
@@ -127,6 +126,8 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:
         problems.append("objective is what a job returns to another sweeper; ours takes none.")
+    if sweep is None and any(cell.config.sweeps is not None for cell in cells):
+        problems.append("sweeps=NAME is named on the command line alone, and not in a file of options.")
     # One sentence more is shown rather than the sentence that one is left out.
     if len(problems) > MOST_PROBLEMS + 1:
         problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."]
@@ -194,18 +195,15 @@ def _blocks(
     if name is None:
         return None, [list(given)]
     sweep = read_sweep(str(name), sweeps)
-    gate = Gate(Origin.SWEEP, f"sweeps={name}")
     keys = {override_key(override) for override in given}
     blocks = []
     for block in sweep.blocks():
         file_overrides = []
-        written = composer.parse(block)
-        check_written(gate, written)
         try:
             check_choices(block)
         except UsageError as error:
             raise UsageError(f"sweeps={name} sets {error}") from error
-        for override in written:
+        for override in composer.parse(block):
             # An axis of the command line takes the place of the file's.
             if override_key(override) not in keys:
                 file_overrides.append(override)
@@ -228,7 +226,6 @@ def _with_axes_of_files(block: list[Override], composer: Composer) -> list[list[
     for chosen in itertools.product(*choices) if choices else ():
         written = [f"{axis}={swept(values)}" for axis, values in composer.axes_of_files(chosen).items()]
         axes = composer.parse(written)
-        check_written(Gate(Origin.CONFIGURATION, " ".join(chosen)), axes)
         free = [axis for axis in axes if override_key(axis) not in keys]
         blocks.append([*composer.parse(chosen), *free, *others])
     return blocks or [block]

@@ -15,6 +15,9 @@ from .configuration_files import read_yaml
 PACKAGE = Path(__file__).parents[1]
 OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
 """The name of an option in a block, as Hydra reads one."""
+NO_AXIS = frozenset({"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan"})
+"""Sections that no sweep file sets, for it may be of another author: they import code, say where files are, or change
+what the run does."""
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 ALL = "all"
 """Names the cells of all files that have an entry ``paper``."""
@@ -157,6 +160,10 @@ def _read(name: str, folder: Path) -> SweepFile:
         for axis in block:
             if not isinstance(axis, str) or not OPTION.fullmatch(axis):
                 raise UsageError(f"{path}: {axis!r} is no name of an option; write OPTION: [VALUE, VALUE].")
+            if NO_AXIS.intersection(re.split(r"[./@+]", axis)):
+                raise UsageError(f"{path} sets {axis}, and a sweep file only names cells; give it on the command line.")
+        if any("$" in text and "{" in text for text in _texts(block)):
+            raise UsageError(f"{path}: ${{...}} looks a value up, and a sweep file has plain values; write the value.")
     # The same limits as of a record, since a file may be of another author.
     kinds = get_type_hints(SweepFile)
     try:
@@ -168,6 +175,15 @@ def _read(name: str, folder: Path) -> SweepFile:
         return SweepFile(path.stem, file=path, **values)
     except DamagedRecordError as error:
         raise UsageError(f"{path}: {error}.") from error
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts within a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (Mapping, list)):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
 
 
 def swept(values: Any) -> str:

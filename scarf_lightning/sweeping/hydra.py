@@ -3,7 +3,7 @@
 Three things are private in Hydra 1.3 and 1.4, and have no public counterpart. Its parser of flags
 (`scarf_lightning.cli.commands`), the only list of them. The loader's ``repository``
 (`scarf_lightning.sweeping.composer`), which reads the defaults list of one file. And its reader of files with the
-registry that names it: a file of the user's is checked before Hydra composes with it.
+registry that names it: a file of ours is read once.
 """
 
 import logging
@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from hydra import __version__, initialize_config_dir
 from hydra._internal.core_plugins import file_config_source
 from hydra._internal.sources_registry import SourcesRegistry
@@ -42,12 +43,10 @@ from omegaconf.errors import (
 from ..errors import UsageError, did_you_mean, meant_by, not_an_option, unknown_name
 from ..importing import require
 from ..options import BASES, Config, load_plugins, options_of, read
-from ..options.axes import AXES, is_own, list_of, parts
-from ..options.conf_files import target_of
+from ..options.axes import AXES, TARGET, is_own, list_of, parts, target_of
 from ..options.config import SHORTHANDS
-from ..options.gate import GLOBAL, TARGET
 from ..options.settings import PretrainSettings
-from .configuration_files import check_file
+from .configuration_files import not_yaml
 from .folders import CONF, recipe_options
 
 if TYPE_CHECKING:
@@ -55,6 +54,8 @@ if TYPE_CHECKING:
 
 OF_TODAY: dict[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
 """The argument without which Hydra 1.3 behaves as version 1.1 did. Version 1.4 warns of it."""
+GLOBAL = "_global_"
+"""The package of a configuration file that says itself which sections it has."""
 _one_thread = threading.RLock()
 """Held by the thread that has started Hydra: its instance is that of the whole process."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
@@ -68,7 +69,7 @@ NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 
 
 class FileConfigSource(file_config_source.FileConfigSource):
-    """Files of a configuration folder; those of the user's are checked before Hydra composes with them.
+    """Files of a configuration folder: ours are read once, and a user's that is not YAML is said in a sentence.
 
     Processes of a launcher inherit Hydra's registry and register Hydra's own class again. Hydra leaves a class that is
     registered already alone if it has the same name, so this class has it.
@@ -79,13 +80,14 @@ class FileConfigSource(file_config_source.FileConfigSource):
         return config_path not in OPTIONS and super().is_group(config_path)
 
     def load_config(self, config_path: str) -> ConfigResult:
-        name = self._normalize_file_name(config_path)
-        file = Path(self.path, name)
+        file = Path(self.path, self._normalize_file_name(config_path))
         # A user may name our own folder by --config-dir, too.
-        if self.provider != "main" and Path(self.path) != CONF:
-            check_file(file, name.removesuffix(".yaml"))
+        if self.provider == "main" or Path(self.path) == CONF:
+            return self._once(file, config_path)
+        try:
             return super().load_config(config_path)
-        return self._once(file, config_path)
+        except (yaml.YAMLError, ValueError) as error:
+            raise not_yaml(file, error) from error
 
     def _once(self, file: Path, config_path: str) -> ConfigResult:
         """One of our own files, read once as long as it stays as it is: Hydra composes each cell of some twenty."""
@@ -101,7 +103,7 @@ class FileConfigSource(file_config_source.FileConfigSource):
 
 
 @contextmanager
-def checked_files() -> Iterator[None]:
+def our_files() -> Iterator[None]:
     """Within this context Hydra reads folders by our `FileConfigSource`. A program around us may use Hydra, too."""
     # This registers Hydra's own way to read files, which is put back at the end.
     Plugins.instance()
@@ -181,6 +183,8 @@ class UnknownOptionError(UsageError):
 
 def usage_error(error: BaseException) -> UsageError:
     """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
+    if isinstance(error, UsageError):
+        return error
     # A choice of an axis that has neither a file nor a part.
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
@@ -215,7 +219,7 @@ def usage_error(error: BaseException) -> UsageError:
         return UnknownOptionError(not_an_option(full, where, known, hint, list_of(parent)), full)
     # Any other error in Hydra's words, on one line.
     message = str(error) if cause is None else f"{error} {cause}"
-    return UsageError(" ".join(message.split()))
+    return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
 
 
 def _left_out(section: DictConfig, axis: str, name: str) -> str:
@@ -352,7 +356,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> "Iterator[Hydra]":
         job_config.cfg = None
         try:
             offer(plugins)
-            with _unlogged(), checked_files(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
+            with _unlogged(), our_files(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
                 hydra = GlobalHydra.instance().hydra
                 assert hydra is not None
                 yield hydra

@@ -5,17 +5,16 @@ run of several cells it sees the options of parts as choices of one value.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString, Sweep
+from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString
 from hydra.errors import HydraException
 
 from ..data.sources import ENDING
 from ..errors import UsageError
 from ..options.axes import AXES, BASES, SEVERAL
-from ..options.gate import Gate
 from .flags import CONFIG_DIR, FLAGS, MODES
 from .folders import overrides_notation, swept
 
@@ -255,43 +254,6 @@ def override_key(override: Override) -> str:
     """The axis or the dotted option that an override sets; of ``loss@cotrain.loss=NAME`` the place, cotrain.loss."""
     group, _, package = override.get_key_element().lstrip("+~").partition("@")
     return (package or group).replace("/", ".")
-
-
-def check_written(gate: Gate, overrides: Sequence[Override]) -> None:
-    """Check overrides that a file has written, before Hydra composes with them.
-
-    Raises:
-        UsageError: as by `Gate.check`.
-    """
-    for override in overrides:
-        for place, values in _written(override):
-            gate.check(place, values)
-
-
-def _written(override: Override) -> Iterator[tuple[str, list[Any]]]:
-    """The places that an override sets, each with its values."""
-    value, written = override.value(), list[Any]()
-    if isinstance(value, ChoiceSweep):
-        written += map(_plain, value.list)
-    # A range and a pattern have no plain values.
-    elif isinstance(value, Sweep):
-        written.append(str(override.input_line).partition("=")[2])
-    else:
-        written.append(value)
-    group, _, package = override.get_key_element().partition("@")
-    for place in filter(None, (group, package)):
-        yield place, written
-
-
-def _plain(element: Any) -> Any:
-    """A value of Hydra's parser without its quotes."""
-    if isinstance(element, QuotedString):
-        return element.text
-    if isinstance(element, list):
-        return [_plain(each) for each in element]
-    if isinstance(element, dict):
-        return {_plain(name): _plain(each) for name, each in element.items()}
-    return element
 
 
 def check_choices(arguments: Sequence[str]) -> None:

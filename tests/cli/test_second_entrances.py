@@ -14,7 +14,7 @@ from scarf_lightning.cli import commands
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import checked_files, usage_error
+from scarf_lightning.sweeping.hydra import our_files, usage_error
 from tests.composing import SWEEPS, _composer
 from tests.processes import here
 
@@ -76,38 +76,21 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "axes": (GLOBAL + "hydra: {sweeper: {params: {pretrain: 'none,scarf', corruption.rate: '0.3, 0.6'}}}\n", 4),
     "axes in lists": (GLOBAL + "hydra: {sweeper: {params: {pretrain: [none, scarf]}}}\n", 2),
     "axes below a value": (GLOBAL + "trials: 2\nhydra:\n  sweeper:\n    params:\n      seed: range(0,3)\n", 3),
-    "a key twice": (GLOBAL + "trials: 1\ntrials: 2\n", "x.yaml is not YAML: line 3: trials stands twice."),
-    "a merge beside its keys": (
-        GLOBAL + "finetune: &it {ties: last, batch_size: 64}\npretrain:\n  <<: *it\n  <<: {batch_size: 32}\n",
-        1,
-    ),
-    "a nested key twice": (GLOBAL + "finetune: {ties: last, ties: first}\n", "line 2: ties stands twice."),
+    "a key twice": (GLOBAL + "trials: 1\ntrials: 2\n", "x.yaml is not YAML: line 3: found duplicate key trials."),
+    "a merge": (GLOBAL + "finetune: &it {ties: last, batch_size: 64}\npretrain:\n  <<: *it\n", 1),
+    "the environment": (GLOBAL + "trials: 1\nseed: ${oc.decode:${oc.env:NOWHERE,3}}\n", 1),
     "a tab": (GLOBAL + "trials: 1\n\tmax_epochs: 2\n", "line 3: a tab stands where blanks indent."),
     "an open bracket": (GLOBAL + "trials: [1\n", "line 2: a bracket opens that does not close."),
     "another encoding": ("# @package _global_\nmetric: \udce9\n", "its text is not UTF-8; save it as UTF-8."),
-    "no": (
-        GLOBAL + "defaults:\n  - override /pretrain: no\n",
-        "YAML reads the option after override /pretrain as false",
-    ),
-    "off": (GLOBAL + "defaults:\n  - override /logger: off\n", "--help lists the names."),
-    "no header": ("trials: 1\n", "its first line must be: # @package _global_"),
-    "nothing": ("", "its first line must be: # @package _global_"),
-    "a header that is late": (
-        "# mine\n" + GLOBAL,
-        "x.yaml, line 2: # @package _global_ is read in the first line alone",
-    ),
-    "a header with a colon": ("# @package: _global_\ntrials: 1\n", "line 1: # @package: _global_ is no header that"),
-    "a header in one word": ("# @package_global_\ntrials: 1\n", "write # @package _global_."),
-    "a header of another name": ("# @package global\ntrials: 1\n", "sets options below global, where there are none"),
-    "a byte order mark": ("\ufeff" + GLOBAL + "trials: 1\n", "begins with a byte order mark"),
-    "a list": (GLOBAL + "- a\n", "x.yaml must be options by name, as in trials: 2."),
+    "no": (GLOBAL + "defaults:\n  - override /pretrain: no\n", "Unsupported item value in defaults : bool."),
+    "no header": ("trials: 1\n", "a file whose first line is # @package _global_."),
+    "a header in one word": ("# @package_global_\ntrials: 1\n", "x.yaml is not YAML: Expected header format"),
     "defaults that are no list": (GLOBAL + "defaults: 3\n", "defaults must be a list"),
-    "no override": (GLOBAL + "defaults:\n  - pretrain: none\n", "write override /pretrain: none."),
     "no such choice": (GLOBAL + "defaults:\n  - override /pretrain: scraf\n", "Did you mean scarf?"),
     "no such file": (GLOBAL + "defaults:\n  - /nowhere: x\n", "There is no file nowhere/x.yaml; --config-dir FOLDER"),
     "no such option": (GLOBAL + "trails: 1\n", "trails is not an option. Did you mean trials?"),
     "a wrong value": (GLOBAL + "trials: many\n", "trials must be a whole number, not many."),
-    "a sweep": (GLOBAL + "sweeps: quick\n", "a sweep is named on the command line alone: sweeps=quick."),
+    "a sweep": (GLOBAL + "sweeps: quick\n", "sweeps=NAME is named on the command line alone"),
 }
 """Presets, with the number of their cells or words of the sentence."""
 
@@ -120,7 +103,7 @@ def test_a_preset(name: str, folder: tuple[Path, Composer]) -> None:
     preset = f"{list(PRESETS).index(name)}x"
     (place / "experiment" / f"{preset}.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
 
-    with checked_files():
+    with our_files():
         found = outcome(lambda: expand([f"+experiment={preset}"], composer, SWEEPS).cells)
 
     if isinstance(expected, str):
@@ -138,7 +121,7 @@ def test_the_command_line_replaces_the_axes_of_presets_and_each_preset_has_its_o
         (place / "experiment" / f"{name}.yaml").write_text(f"{GLOBAL}hydra: {{sweeper: {{params: {axes}}}}}\n")
 
     def cells(*arguments: str) -> list[tuple[str, ...]]:
-        with checked_files():
+        with our_files():
             return [cell.overrides for cell in expand(list(arguments), composer, SWEEPS).cells]
 
     assert len(cells("+experiment=one,two")) == 2 + 4
@@ -163,6 +146,24 @@ FILES: dict[str, tuple[str, int | str]] = {
     "no name": (SWEEP + "{'': [none]}\n", "'' is no name of an option"),
     "a number for a name": (SWEEP + "{3: [none]}\n", "3 is no name of an option"),
     "a tilde": (SWEEP + "{~loss: [none]}\n", "'~loss' is no name of an option"),
+    "an alias": (SWEEP + "&it {pretrain: [none]}\n  - {<<: *it, seed: 3}\n", 2),
+    "aliases of aliases": (
+        "title: x\na: &a0 {pretrain: none}\n"
+        + "".join(f"b{i}: &a{i + 1} {{{', '.join(f'x{j}: *a{i}' for j in range(9))}}}\n" for i in range(8)),
+        "it stands for more than 100,000 values",
+    ),
+    "an alias of itself": ("title: x\ncells: &a\n  - pretrain: *a\n", "line 3: an alias stands for itself"),
+    "a merge of itself": ("title: x\ncells:\n  - &a {<<: *a}\n", "line 3: an alias stands for itself"),
+    "a module": (SWEEP + "{plugins: [[os]]}\n", "s.yaml sets plugins, and a sweep file only names cells"),
+    "a launcher": (SWEEP + "{hydra/launcher: [joblib]}\n", "s.yaml sets hydra/launcher, and"),
+    "a logger": (SWEEP + "{+logger.mine._target_: [os.X]}\n", "s.yaml sets +logger.mine._target_, and"),
+    "another place": (SWEEP + "{loss@hydra.job: [infonce]}\n", "s.yaml sets loss@hydra.job, and"),
+    "the results": (SWEEP + "{paths: {results: elsewhere}}\n", "s.yaml sets paths, and"),
+    "the environment": (SWEEP + "{recipe: ['${oc.env:HOME}']}\n", "${...} looks a value up"),
+    "the environment, disguised": (
+        SWEEP + "{network: {encoder: {width: ['$\\\\{x:1\\\\}']}}}\n",
+        "${...} looks a value up",
+    ),
     "a plus": (SWEEP + "{+trials: [1]}\n", "trials is an option already; leave out the sign +."),
     "two words": (SWEEP + "{pretrain: none, scarf}\n", "scarf is not an option."),
     "a typing error": (SWEEP + "{pretrian: [none]}\n", "pretrian is not an option. Did you mean pretrain?"),
@@ -200,8 +201,8 @@ WORDS: dict[str, str] = {
     "-m quick": "quick is no option; ",
     "pretrain = none": "pretrain is no option; write OPTION=VALUE",
     "results=x": "results is not an option. Did you mean paths.results? The options are: ",
-    "experiment=x": "experiment is not an option. For a preset of yours: --config-dir FOLDER +experiment=NAME. The",
-    "+experiment=x": "experiment is not an option. For a preset of yours: --config-dir FOLDER +experiment=NAME. The",
+    "experiment=x": "experiment is not an option. A preset: --config-dir FOLDER +experiment=NAME, a file whose first",
+    "+experiment=x": "experiment is not an option. A preset: --config-dir FOLDER +experiment=NAME, a file whose first",
     "model=x": "model is not an option. Did you mean network=NAME, or method=NAME? The options are",
     "model.lr=3": "model is not an option. Did you mean network=NAME, or method=NAME? The options are",
     "gpus=2": "gpus is not an option. Did you mean trainer=cuda, or trainer.device=NUMBER? The options are",
