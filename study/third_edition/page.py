@@ -1,14 +1,11 @@
 """The page of the third edition with its figure, by the rules of study/third_edition.md.
 
-    python -m study.third_edition.page [trials=FILE] [where=FILE] [kinds=classes,number] [also=FILE] [out=FILE.md]
+    python -m study.third_edition.page
 
-``trials`` is a file that ``python -m study.results`` writes, and ``where`` one of ``python -m
-study.third_edition.where``; the repository has both. ``also`` is a file of trials of your own, see docs/plugins.md.
+It is made of `trials.parquet`, `tables.csv` and `where.json`.
 """
 
-import itertools
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,18 +15,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from scarf_lightning.cli.commands import answered
-from scarf_lightning.errors import UsageError, counted, enumeration
+from scarf_lightning.errors import counted, enumeration
 from scarf_lightning.reporting.blocks import table, to_markdown
 from scarf_lightning.reporting.style import as_svg
 from scarf_lightning.verdicts import Interval
 
-from ..results import ALL, FILE, NONE, SCARF, read
+from ..results import FILE, NONE, SCARF, read
 from .comparisons import DRAWS, NEXT, Compared, Tables, WorthAt, compare, means_of, tables_of, worth
 from .figures import worths_figure
 from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, TRIALS, findings
 from .learnt import CONSTANT, counts
-from .run import BY_ROWS
 from .sensitivity import VARIANTS
 
 FOLDER = Path(__file__).parent
@@ -40,10 +35,10 @@ NAMES = {"SCARF, corruption.rate=0.3": RATE, "SCARF, probe": FROZEN}
 PRETRAININGS = (SCARF, RATE, "VIME", "SCARF AE", "binning")
 OTHERS = (LINEAR, "ridge regression", "random forest", "XGBoost", CATBOOST, REALMLP)
 PAIRS = [*((name, NONE) for name in (*PRETRAININGS, FROZEN)), (ON_REALMLP, REALMLP), *((name, NONE) for name in OTHERS)]
+BY_ROWS = {n: f"{SCARF}, pretrain.rows={n}" for n in (20, 200, 2000)}
+"""SCARF whose pre-training learns from some of the training rows, by their number."""
 LABELS_OF_ROWS = 20
 """The budget of labels beside which the rows without a label are counted."""
-ASKED = {*(name for pair in PAIRS for name in pair), CONSTANT, *BY_ROWS.values()}
-"""The competitors that a question is about; others are a user's own, or foundation models."""
 AMONG = [(name, SCARF) for name in PRETRAININGS[1:]]
 SENSITIVE = [(SCARF, NONE), (CATBOOST, NONE)]
 """The pairs of the sensitivity analysis: one of question 1 and one of question 4."""
@@ -52,15 +47,9 @@ FEWEST_FAMILIES = 6
 WHERE = FOLDER / "where.json"
 """The answer on question 3."""
 PAGE = FOLDER / "page.md"
-OPTIONS = ("trials", "where", "kinds", "also", "out")
 
 LARGEST_R_HAT = 1.01
 """The largest r-hat with which the model of question 3 is used."""
-FOUNDATION = (
-    "TabPFN and TabICL were not run here: neither their packages nor their weights are at hand. `python -m "
-    "study.third_edition.run tabpfn=FILE tabicl=FILE` trains them where they are."
-)
-"""Sentence on the foundation models."""
 LIMITS = """\
 - Tables have 650 to 70,000 rows. They come from OpenML's CC18 suite and from packages that teach statistics or machine
   learning, and an interval over tables is about tables like these.
@@ -76,12 +65,6 @@ LIMITS = """\
 
 [Related work](related.md) says what others found."""
 """What the numbers do not say."""
-
-AGAIN = (
-    "These lines need numpy, pandas and scipy alone. `answers` makes means, intervals and answers of the gains of "
-    "several budgets, each with the number of each table's family; `median`, `worth` and `counts` make the others."
-)
-"""Sentence on the lines that make the numbers."""
 
 
 @dataclass(frozen=True)
@@ -123,47 +106,18 @@ KINDS = (
 )
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Write the page.
-
-    Raises:
-        UsageError: an argument is unknown, a kind is none of `KINDS`, a file does not exist, or trials of one's own
-            would change the page of the repository.
-    """
-    given = dict(each.partition("=")[::2] for each in arguments)
-    if unknown := sorted(set(given) - {*OPTIONS}):
-        raise UsageError(f"study.third_edition.page does not know {', '.join(unknown)}; it takes {', '.join(OPTIONS)}.")
-    by_name = {kind.name: kind for kind in KINDS}
-    asked = given["kinds"].split(",") if "kinds" in given else [*by_name]
-    if strange := sorted(set(asked) - set(by_name)):
-        raise UsageError(f"kinds={','.join(strange)} is no kind of target; the kinds are {', '.join(by_name)}.")
-    if "also" in given and "out" not in given:
-        raise UsageError("Name a file for the page with your own trials, such as out=mine/page.md.")
-    files = {"trials": Path(given.get("trials", FILE)), "where": Path(given.get("where", WHERE))}
-    if "also" in given:
-        files["also"] = Path(given["also"])
-    for option, file in files.items():
-        if not file.is_file():
-            raise UsageError(f"There is no file {file}; {option}=FILE names another one.")
-    where = json.loads(files.pop("where").read_text(encoding="utf-8"))
-    trials = read(*files.values())
-    kinds = [by_name[name] for name in asked]
-    text, figures = page(prepared(trials), pd.read_csv(FOLDER / "tables.csv"), where, kinds=kinds)
-    out = Path(given.get("out", PAGE))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures.items():
-        (out.parent / f"{name}.svg").write_text(as_svg(figure), encoding="utf-8")
-    out.write_text(text, encoding="utf-8")
-    sys.stdout.write(f"{out} and its figure, from {counted(len(trials), 'trial')}.\n")
+def main() -> None:
+    """Write the page."""
+    where = json.loads(WHERE.read_text(encoding="utf-8"))
+    text, figure = page(prepared(read(FILE)), pd.read_csv(FOLDER / "tables.csv"), where)
+    (FOLDER / "worth.svg").write_text(as_svg(figure), encoding="utf-8")
+    PAGE.write_text(text, encoding="utf-8")
 
 
 def prepared(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials of `study.results` with numbers of labels, and the page's names of tables and competitors."""
-    few = trials[trials["labels"] != ALL]
-    return few.assign(
-        labels=few["labels"].astype(int),
-        competitor=few["competitor"].replace(NAMES),
-    )
+    few = trials[trials["labels"] != "all"]
+    return few.assign(labels=few["labels"].astype(int), competitor=few["competitor"].replace(NAMES))
 
 
 def facts_of(tables: pd.DataFrame) -> pd.DataFrame:
@@ -176,27 +130,25 @@ def page(
     tables: pd.DataFrame,
     where: Mapping[str, Any] | None = None,
     *,
-    kinds: Sequence[Kind] = KINDS,
     n_trials: int = TRIALS,
     n_draws: int = DRAWS,
-) -> tuple[str, dict[str, Figure]]:
-    """The page in Markdown, and its figure by name.
+) -> tuple[str, Figure]:
+    """The page in Markdown, and its figure.
 
     Args:
         trials: as `prepared` gives them.
         tables: tables.csv.
         where: as `where.fitted` gives it, if that model was fitted.
-        kinds: of targets that have a part.
         n_trials: that a mean on a table needs.
         n_draws: of the bootstrap.
     """
     facts = facts_of(tables)
-    by_kind = {kind.name: _of_tables(trials, facts, kind.name) for kind in (KINDS[0], *kinds)}
+    by_kind = {kind.name: _of_tables(trials, facts, kind.name) for kind in KINDS}
     classes = by_kind[KINDS[0].name]
     means = means_of(classes, AUROC, n_trials)
     known = {name: _worths(means, facts["family"], name, NONE, n_draws) for name in (*PRETRAININGS, *OTHERS)}
     figure = worths_figure({name: its for name, its in known.items() if its}, PRETRAININGS)
-    shown = [kind for kind in kinds if len(by_kind[kind.name])]
+    shown = [kind for kind in KINDS if len(by_kind[kind.name])]
     extents = [_extent(by_kind[kind.name], kind.heading.lower()) for kind in shown]
     sections = [
         "# What is pre-training worth, in labels?",
@@ -209,12 +161,9 @@ def page(
         sections += _of_kind(kind, by_kind[kind.name], facts, n_trials, n_draws)
     if where is not None:
         sections += ["## Where does SCARF gain?", *_where(where)]
-    sections += ["## Trials that have not learnt", _not_learnt(classes), FOUNDATION]
+    sections += ["## Trials that have not learnt", _not_learnt(classes)]
     sections += ["## What this does not say", LIMITS]
-    lines = (FOLDER / "recompute.py").read_text(encoding="utf-8").rstrip()
-    block = f"<!-- not run: needs the trials; tests/study runs it -->\n```python\n{lines}\n```"
-    sections += ["## Every number again", AGAIN, block]
-    return "\n\n".join(sections) + "\n", {"worth": figure}
+    return "\n\n".join(sections) + "\n", figure
 
 
 def _of_tables(trials: pd.DataFrame, facts: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -266,8 +215,6 @@ def _of_kind(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame, n_trials: in
     sections.append(to_markdown(table("metrics", caption, pd.DataFrame(rows, columns=columns))))
     if of_rows := _rows_table(of_primary, families, n_draws):
         sections += [f"## {kind.heading}: what are rows without a label worth?", of_rows]
-    if of_others := _others_table(primary, of_primary, families, n_draws):
-        sections += [f"## {kind.heading}: other competitors", of_others]
     sections += [f"## {kind.heading}: without some tables", _sensitivity(of_primary, facts, n_draws)]
     return sections
 
@@ -375,27 +322,6 @@ def _rows_table(means: pd.DataFrame, families: pd.Series, n_draws: int) -> str:
     return to_markdown(table("rows", caption, pd.DataFrame(lines, columns=columns)))
 
 
-def _others_table(metric: str, means: pd.DataFrame, families: pd.Series, n_draws: int) -> str:
-    """A line a competitor that no question is about, over no pre-training and over SCARF; nothing without one.
-
-    It may have some budgets and some tables alone.
-    """
-    names = sorted(set(means.columns.get_level_values("competitor")) - ASKED)
-    lines = []
-    for name, reference in itertools.product(names, (NONE, SCARF)):
-        budgets = [labels for labels in BUDGETS if {(labels, name), (labels, reference)} <= set(means.columns)]
-        several = [tables_of(means, families, name, reference, labels) for labels in budgets]
-        if several and _are_enough(several):
-            found = {each.labels: each for each in compare(several, budgets, n_draws)}
-            cells = [f"{_size(found[n])}: {found[n].answer}" if n in found else "none" for n in BUDGETS]
-            lines.append((f"{name}, over {reference}", *cells, max(each.n for each in found.values())))
-    if not lines:
-        return ""
-    columns = ["pair", *map(str, BUDGETS), "tables"]
-    caption = f"Mean difference in points of {metric}, with its interval and answer"
-    return to_markdown(table("others", caption, pd.DataFrame(lines, columns=columns)))
-
-
 def _worths(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str, n_draws: int) -> list[WorthAt]:
     """The worth of a competitor at each budget; none if there are too few tables, or no curve that rises."""
     if not _several(means, families, competitor, reference):
@@ -477,4 +403,4 @@ def _not_learnt(trials: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(answered(main))
+    main()

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from study.third_edition.comparisons import LEVEL, Tables, compare, draws_of, mean_and_error, worth
-from study.third_edition.findings import BUDGETS, LONGEST, answers, findings, multiples
+from study.third_edition.findings import BUDGETS, LONGEST, findings, multiples
 
 FAMILIES = np.repeat(np.arange(12), [1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 9, 10])
 NAMES = tuple(f"table {number}" for number in range(len(FAMILIES)))
@@ -72,16 +72,6 @@ def test_answers_and_intervals_agree() -> None:
     assert seen == {"yes", "hurts", "cannot tell"}
 
 
-@pytest.mark.slow
-def test_at_most_five_in_a_hundred_families_of_answers_are_false() -> None:
-    random = np.random.default_rng(2)
-    n_wrong = 0
-    for _ in range(400):
-        n_wrong += any(each.answer != "cannot tell" for each in compare(world(random), BUDGETS, n_draws=600))
-    # Two standard errors of 400 draws.
-    assert n_wrong / 400 <= LEVEL + 2 * np.sqrt(LEVEL * (1 - LEVEL) / 400)
-
-
 def curve_means(*levels: float, competitor: float) -> pd.DataFrame:
     """Means of one curve on ten tables, and of a competitor with 20 labels."""
     columns = pd.MultiIndex.from_tuples([(labels, "none") for labels in BUDGETS] + [(20, "other")])
@@ -123,9 +113,3 @@ def test_a_table_that_lacks_a_trial_takes_no_part() -> None:
     others = known[known["dataset"] != NAMES[0]]
     # The other models have all of their trials on it.
     assert findings(lacking, OF_TABLES, n_draws=300)[:2] == findings(others, OF_TABLES, n_draws=300)[:2]
-
-
-def test_the_longest_answers_are_short_enough() -> None:
-    one, two = compare(world(np.random.default_rng(0))[:2], BUDGETS[:2], n_draws=50)
-    said = answers([one, two])
-    assert said.startswith("Cannot tell with 20 and 50 labels (")
