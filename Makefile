@@ -38,7 +38,7 @@ format: $(INSTALLED)
 
 # The site, without a network: a warning, a dead link and a missing reference are errors.
 docs: $(INSTALLED)
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m tools.conf
 	$(BIN)/python docs/diagrams.py
 	$(BIN)/python -W ignore -m sphinx -n -W --keep-going -q -b html docs build/site
 	@echo "The site is build/site/index.html"

@@ -9,7 +9,7 @@ from typing import Any
 
 from scarf_lightning.options.axes import AXES, parts
 from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, choices, common_options, shown
+from tools.reference import DESCRIBED, choices, common_options, shown
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -170,14 +170,7 @@ def test_every_target_that_is_named_is_in_the_makefile() -> None:
     }
 
 
-def test_what_is_generated_is_up_to_date() -> None:
-    """The values and comments in the files of choices."""
-    files = runpy.run_path(str(ROOT / "docs" / "generate.py"))["conf_files"]()
-
-    old = [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text]
-    assert old == [], "run `make docs`"
-    of_marginal = files[ROOT / "conf" / "corruption" / "marginal.yaml"]
-    assert "rate: 0.6 # share of the features to replace (float; (0, 1])\n" in of_marginal
+def test_files_of_conf_say_more_than_a_name_and_parts_of_ours_name_their_paper() -> None:
     for path in (ROOT / "conf").rglob("*.yaml"):
         assert path.read_text(encoding="utf-8").splitlines() != [f"name: {path.stem}"], "a file says more than its name"
     for axis in PARTS:

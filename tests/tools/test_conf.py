@@ -1,6 +1,5 @@
 """The files of `conf/`: what is by hand stays, what is made from a class is its defaults and meanings."""
 
-import runpy
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -11,15 +10,14 @@ import pytest
 from omegaconf import OmegaConf
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import BASES, options_of, part, parts
+from scarf_lightning.options import options_of, part
 from scarf_lightning.options.building import build_parts
-from scarf_lightning.options.conf_files import documented, main_file, meaning_of, part_file, read_choice, target_of
 from scarf_lightning.options.option import Options, option
-from scarf_lightning.options.reference import main_options
 from scarf_lightning.sweeping.hydra import read_config
 from tests.composing import CONF, composed, config_of
+from tools.conf import conf_files, main_file, part_file
+from tools.reference import main_options
 
-ROOT = Path(__file__).parents[2]
 BY_HAND = """\
 # @package _global_
 # A meaning of yesterday.
@@ -91,34 +89,16 @@ def test_a_changed_default_changes_the_main_file_alone_where_it_is() -> None:
     ]
 
 
-@pytest.mark.parametrize("axis", BASES)
-def test_a_file_says_what_its_class_says(axis: str) -> None:
-    place = "network.encoder" if axis == "network" else axis
-    for name, cls in parts(axis).items():
-        choice = read_choice(CONF / axis / f"{name}.yaml", axis)
-        known = options_of(cls).values()
-        assert [(each.name, each.default, each.meaning) for each in choice.options] == [
-            (f"{place}.{each.name}", each.default, meaning_of(each)) for each in known
-        ]
-        assert choice.meaning.startswith(" ".join((cls.__doc__ or "").split("\n\n")[0].split())[:30].replace("``", "`"))
-        content = OmegaConf.load(CONF / axis / f"{name}.yaml")
-        section = content.get(axis, content) if "defaults" in content else content
-        assert (section.encoder if axis == "network" else section)["_target_"] == target_of(cls)
-
-
-def test_the_main_file_documents_every_option_of_a_cell() -> None:
-    found = {each.name: each for each in documented((CONF / "train.yaml").read_text())}
-
-    assert {name: each.meaning for name, each in found.items()} == {
-        name: meaning_of(each) for name, each in main_options().items()
-    }
-
-
 def test_generated_files_are_those_of_the_repository() -> None:
-    files: dict[Path, str] = runpy.run_path(str(ROOT / "docs" / "generate.py"))["conf_files"]()
+    files = conf_files()
 
     assert len(files) > 70
-    assert [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text] == []
+    assert (
+        "rate: 0.6 # share of the features to replace (float; (0, 1])\n" in files[CONF / "corruption" / "marginal.yaml"]
+    )
+    assert [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text] == [], (
+        "run `make docs`"
+    )
 
 
 class TestInstantiate:

@@ -1,27 +1,52 @@
-"""The files of `conf/`: written from the classes, read by plain Hydra, by ``--help`` and by people.
+"""Writes the files of `conf/` from the classes; plain Hydra, ``--help`` and people read them.
+
+python -m tools.conf
 
 A file of a part begins with what is written by hand: Hydra's directives, its defaults list, values of other sections.
 From the part's name on it is made from the class: its ``_target_``, and a line for each option with its default and its
-meaning. `conf/train.yaml` ends with the options of every cell in the same way. One command writes them,
-``python docs/generate.py``, and a test holds them to the classes.
+meaning. `conf/train.yaml` ends with the options of every cell in the same way. A test holds the files to the classes.
 """
 
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from .axes import TARGET
-from .config import SHORTHANDS
-from .option import Option
+from scarf_lightning.options.axes import (
+    AXES,
+    BASES,
+    TARGET,
+    Axis,
+    field_names,
+    first_paragraph,
+    is_own,
+    parts,
+    target_of,
+)
+from scarf_lightning.options.config import SHORTHANDS
+from scarf_lightning.options.option import Option, options_of
+from tools.reference import main_options
 
+CONF = Path(__file__).parents[1] / "conf"
 GLOBAL = "_global_"
 """The package of a file that names its sections itself."""
+NEVER_PRETRAINED = """\
+# @package _global_
+defaults:
+  - override /pretrain: none
 
+"""
+"""The first lines in the file of a method that is never pre-trained."""
+CORRUPTED = """\
+defaults:
+  - /corruption@corruption: marginal
+  - _self_
+
+"""
+"""The first lines in the file of a task of co-training that corrupts rows."""
 WIDTH = 120
 MADE = "# The options of every cell and run, with their defaults."
 """The line of `conf/train.yaml` below which it is made from the classes."""
@@ -31,39 +56,29 @@ BY_REFERENCE = {"finetune.metric": "${metric}", "paths.openml": "${oc.env:OPENML
 """Options whose value in `conf/` is that of another option or of the environment."""
 
 
-@dataclass(frozen=True)
-class DocumentedOption:
-    """An option as a file documents it.
-
-    Attributes:
-        name: dotted, within the whole configuration.
-        default: its value in the file.
-        meaning: its comment: what it does, and in parentheses its type and the values allowed.
-    """
-
-    name: str
-    default: Any
-    meaning: str
-
-
-@dataclass(frozen=True)
-class DocumentedChoice:
-    """A choice of an axis as its file documents it.
-
-    Attributes:
-        name: as in ``axis=name``.
-        meaning: the comment at the top of the file.
-        options: of the part; empty if it has none.
-    """
-
-    name: str
-    meaning: str
-    options: tuple[DocumentedOption, ...]
+def conf_files() -> dict[Path, str]:
+    """The files of `conf/` that are made from the classes, by their path."""
+    main = CONF / "train.yaml"
+    files = {main: main_file(main.read_text(encoding="utf-8"), main_options())}
+    for axis in AXES:
+        if axis.name not in BASES and axis.name != "cotrain":
+            continue
+        for name, cls in parts("pretrain" if axis.name == "cotrain" else axis.name).items():
+            path = CONF / axis.name / f"{name}.yaml"
+            if not is_own(cls) or (axis.name == "cotrain" and not cls.can_cotrain):
+                continue
+            text = path.read_text(encoding="utf-8") if path.exists() else _first_lines(axis, cls)
+            meaning = first_paragraph(cls).replace("|", "\\|").replace("``", "`")
+            target = None if axis.name == "cotrain" else target_of(cls)
+            files[path] = part_file(text, meaning, axis.name, name, target, options_of(cls).values())
+    return files
 
 
-def target_of(cls: type[Any]) -> str:
-    """The ``_target_`` of a part, by which ``hydra.utils.instantiate`` makes it from its section."""
-    return f"{cls.__module__}.{cls.__qualname__}.from_config"
+def _first_lines(axis: Axis, cls: type[Any]) -> str:
+    """The lines of a new file that are the author's to change."""
+    if axis.name == "method" and not cls.pretrainable:
+        return NEVER_PRETRAINED
+    return CORRUPTED if axis.name == "cotrain" and "corruption" in field_names(cls) else ""
 
 
 def part_file(text: str, meaning: str, section: str, name: str, target: str | None, options: Iterable[Option]) -> str:
@@ -176,53 +191,6 @@ def written(value: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def read_choice(file: Path, section: str) -> DocumentedChoice:
-    """The choice of an axis that a file documents.
-
-    Args:
-        file: of the choice.
-        section: of the configuration that the file sets.
-    """
-    text = file.read_text(encoding="utf-8")
-    header = []
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            break
-        if not line.startswith("# @"):
-            header.append(line.removeprefix("#").strip())
-    is_global = text.startswith(f"# @package {GLOBAL}")
-    options = []
-    for option in documented(text):
-        name = option.name if is_global else f"{section}.{option.name}"
-        # Values of other sections are what a part is used with, and no options of it.
-        if name.startswith(f"{section}."):
-            options.append(DocumentedOption(name, option.default, option.meaning))
-    return DocumentedChoice(file.stem, " ".join(header), tuple(options))
-
-
-def documented(text: str) -> Iterator[DocumentedOption]:
-    """The options of a file that have a comment, by their dotted names within it."""
-    values: Any = yaml.safe_load(text) or {}
-    groups: list[str] = []
-    comment_lines: list[str] = []
-    for line in text.splitlines():
-        stripped = line.strip()
-        if stripped.startswith("#"):
-            comment_lines.append(stripped.removeprefix("#").strip())
-            continue
-        found = re.match(r"( *)(\w+):", line)
-        if found:
-            groups = [*groups[: len(found[1]) // 2], found[2]]
-            _, _, trailing_comment = line.partition(" # ")
-            comment = trailing_comment or " ".join(comment_lines)
-            value = _nested_value(values, groups)
-            # A group has no comment of its own; the comment at the top of a file is of the whole file.
-            if comment.endswith(")") and not isinstance(value, dict):
-                yield DocumentedOption(".".join(groups), value, comment)
-        comment_lines = []
-
-
-def _nested_value(values: Any, groups: list[str]) -> Any:
-    for group in groups:
-        values = values[group]
-    return values
+if __name__ == "__main__":
+    for path, text in conf_files().items():
+        path.write_text(text, encoding="utf-8")

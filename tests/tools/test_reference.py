@@ -11,10 +11,10 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.logger_classes import TARGET
 from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, shown
 from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.sweeping.hydra import plain_values
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, with_a_loss, yaml
+from tools.reference import DESCRIBED, SETTINGS, choices, common_options, shown
 
 SUITE = "cc18-"
 BY_ANOTHER = ("by_data", "by_pretrain")

@@ -1,12 +1,12 @@
-"""Every choice of `conf/` with its options, from the classes: for Hydra and the page of options."""
+"""Every choice of `conf/` with its options, from the classes: for `tools/conf.py` and the page of options."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
-from .axes import AXES, BASES, first_paragraph, parts
-from .config import Config
-from .option import Option, PartField, options_of
+from scarf_lightning.options.axes import AXES, BASES, first_paragraph, parts
+from scarf_lightning.options.config import Config
+from scarf_lightning.options.option import Option, PartField, options_of
 
 
 class ChoiceReference(NamedTuple):
