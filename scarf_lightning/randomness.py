@@ -81,7 +81,6 @@ class Purpose(StrEnum):
     PRETRAIN_DROPOUT = "dropout in pre-training"
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
-    FOLDS = "folds of labels"
 
 
 @dataclass(frozen=True)

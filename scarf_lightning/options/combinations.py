@@ -37,9 +37,6 @@ NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS, *SPLIT_BY}
 """Options that are not hashed under their own names: those of the run; the dataset, columns of a split and plugins,
 which are hashed by content; and shorthands, which are hashed as ``pretrain.*`` and ``finetune.*``."""
 
-OF_EVERY_METHOD = ("finetune.temperature",)
-"""Options that change what any method has predicted."""
-
 
 def is_in(name: str, groups: Collection[str]) -> bool:
     """Tell whether an option or one of its parent groups is in ``groups``.
@@ -73,11 +70,6 @@ def check_combination(config: Config) -> None:
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
             )
-    if config.finetune.temperature and config.keep_weights:
-        raise UsageError(
-            "keep_weights=true does not go with finetune.temperature=true: a kept network would predict without its "
-            "temperature. An estimator keeps its networks, so leave finetune.temperature out there."
-        )
     # Only reading a file tells whether it has rows without a label, see `check_labels`.
     is_of_user = config.dataset.source == "csv"
     may_have_unlabelled_rows = config.part("regime").hides_labels or is_of_user
@@ -220,9 +212,9 @@ def _unused_of_labels(config: Config) -> set[str]:
 
 
 def _unused_of_finetune(used: Sequence[str]) -> set[str]:
-    """The options ``finetune.*`` that are neither among those that a method uses nor `OF_EVERY_METHOD`."""
+    """The options ``finetune.*`` that a method does not use."""
     options = {f"finetune.{name}" for name in _field_names(FinetuneSettings)}
-    return options.difference((*used, *OF_EVERY_METHOD))
+    return options.difference(used)
 
 
 def _field_names(cls: type[Any]) -> set[str]:
@@ -336,8 +328,7 @@ def _part_options(option: str, axis: str, name: str, values: Choice, place: str)
 
 
 def fit_to_target(config: Config, kind: "type[Target]") -> Config:
-    """The configuration for a kind of target: numbers have neither label smoothing nor a temperature, and may have less
-    ``fixed_below``."""
+    """The configuration for a kind of target: numbers have no label smoothing, and may have less ``fixed_below``."""
     # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
     settings = config.finetune
     numbers_bound = settings.fixed_below_numbers
@@ -348,8 +339,6 @@ def fit_to_target(config: Config, kind: "type[Target]") -> Config:
         settings = replace(settings, fixed_below_numbers=None)
     if settings.label_smoothing and not kind.can_smooth:
         settings = replace(settings, label_smoothing=0.0)
-    if settings.temperature and not kind.has_probabilities:
-        settings = replace(settings, temperature=False)
     return config if settings is config.finetune else replace(config, finetune=settings)
 
 
@@ -412,9 +401,9 @@ def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[st
 
 def _idle_on_numbers(config: Config, amounting: Config, recipe_options: Mapping[str, Any]) -> list[str]:
     """A sentence on each option for classes that `fit_to_target` changed, unless the recipe asked for it."""
-    reasons = {"temperature": "is for classes"}
-    if "finetune" in config.part("method").uses:
-        reasons |= {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}
+    if "finetune" not in config.part("method").uses:
+        return []
+    reasons = {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}
     sentences = []
     for name, reason in reasons.items():
         option = f"finetune.{name}"
@@ -423,14 +412,10 @@ def _idle_on_numbers(config: Config, amounting: Config, recipe_options: Mapping[
         is_of_recipe = recipe_options.get(option) == value
         if value == counted or is_of_recipe:
             continue
-        asked, trained = _as_typed(value), _as_typed(counted)
-        sentences.append(f"{option}={asked} {reason}: on numbers the cell trains, and counts, as {option}={trained}.")
+        sentences.append(
+            f"{option}={value:g} {reason}: on numbers the cell trains, and counts, as {option}={counted:g}."
+        )
     return sentences
-
-
-def _as_typed(value: float | bool) -> str:
-    """A number or a truth value as the command line has it."""
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 @derived

@@ -113,10 +113,6 @@ class FitSettings(Options):
         return self.restore_best and self.monitor != "none"
 
 
-TEMPERATURE_FOLDS = 5
-"""Folds of the labelled rows on which a temperature is fitted: so many further supervised phases."""
-
-
 @dataclass
 class FinetuneSettings(FitSettings):
     """Settings of the supervised phase.
@@ -144,9 +140,6 @@ class FinetuneSettings(FitSettings):
     fixed_steps: int = option(300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]")
     fixed_below_numbers: int | None = option(
         None, "the largest fixed_below for targets that are numbers; null sets no bound", "[0, 1000000000]"
-    )
-    temperature: bool = option(
-        False, "scale the probabilities of any method by a temperature, fitted on five folds of the labels that train"
     )
 
     def fit_to_rows(self, n: int) -> "FinetuneSettings":

@@ -83,7 +83,6 @@ COUNTS = (
 TEXTS = ("diverged", "device", "precision")
 FLAGS = ("one_class", "worse_than_frequencies")
 SECONDS = ("pretrain_seconds", "finetune_seconds")
-TEMPERATURE = "temperature"
 MOST_TRIALS = 10_000
 COUNT: set[type] = {int, NoneType}
 FLAG: set[type] = {bool, NoneType}
@@ -513,7 +512,7 @@ def kinds_of_columns() -> dict[str, set[type]]:
     """The types of values by column; of other columns `ANYTHING`."""
     measured = [metric.name for metric in metrics()]
     kinds: dict[str, set[type]] = {}
-    kinds |= dict.fromkeys((*SECONDS, *measured, *PROBES, TEMPERATURE), NUMBER)
+    kinds |= dict.fromkeys((*SECONDS, *measured, *PROBES), NUMBER)
     kinds |= dict.fromkeys(COUNTS, COUNT)
     kinds |= dict.fromkeys(TEXTS, TEXT)
     kinds |= dict.fromkeys(FLAGS, FLAG)

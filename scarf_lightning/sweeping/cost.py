@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 
 from ..options import Config
-from ..options.settings import TEMPERATURE_FOLDS, FitSettings
+from ..options.settings import FitSettings
 from .sizes import Size
 
 # Measured on one core of the machine in docs/speed.md. On another machine `_pace` in plan.py corrects them.
@@ -70,14 +70,12 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
         size: of its table.
     """
     rows = Rows.of(config, size.n_rows)
-    # A temperature runs the supervised phase once more for each fold.
-    fits = 1 + TEMPERATURE_FOLDS * config.finetune.temperature
     phases = {}
     if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
         learnt = min(rows.all, config.pretrain.rows or math.inf)
         phases["pretrain"] = _fit(config, config.pretrain, "pretrain", learnt, size)
-    phases["finetune"] = fits * _supervised(config, rows, size)
+    phases["finetune"] = _supervised(config, rows, size)
     return phases
 
 

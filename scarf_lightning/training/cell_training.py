@@ -55,7 +55,6 @@ from ..randomness import Purpose, Streams
 from ..results import CellStore, Claim, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .pretraining import Start, add, cached, joined
-from .temperature import with_temperature
 from .trained_stack import TrainedStack, package_versions
 
 if TYPE_CHECKING:
@@ -285,12 +284,9 @@ class CellTraining:
                 f"method={name} predicts {outcome.predictions.shape[1]} rows instead of {wanted}; it must predict "
                 "stack.data.predicted."
             )
-        temperatures = None
-        if self.config.finetune.temperature:
-            outcome, temperatures = with_temperature(self.parts.method, stack, phase, outcome)
         probed = self._probed(stack, pretraining)
         method, n_together = self.parts.method, len(together)
-        return TrainedStack(self.config, stack, method, pretraining, outcome, n_together, probed, temperatures)
+        return TrainedStack(self.config, stack, method, pretraining, outcome, n_together, probed)
 
     def _probed(self, stack: Stack, pretraining: Fit | None) -> Mapping[str, NDArray[np.float64]]:
         """The measures of the frozen embeddings by their names, ``(T,)`` each; empty if nobody asks for them."""

@@ -20,7 +20,6 @@ from ..methods.named_estimator import distribution_of
 from ..options import Config
 from ..options.combinations import own_parts
 from ..results import Predictions, Row, StackRecord, Trained, few_steps_note, source_commit
-from ..results.store import TEMPERATURE
 from ..version import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
@@ -31,8 +30,7 @@ OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost")
 class TrainedStack:
     """A stack of T trials after its phases; ``together`` trials were pre-trained at once.
 
-    ``probed`` has the measures of the frozen embeddings on the test rows by their names, ``(T,)`` each;
-    ``temperatures`` those that the outcome's probabilities have, ``(T,)``, None if they are as they came.
+    ``probed`` has the measures of the frozen embeddings on the test rows by their names, ``(T,)`` each.
     """
 
     config: Config
@@ -42,7 +40,6 @@ class TrainedStack:
     outcome: MethodResult
     together: int
     probed: Mapping[str, NDArray[np.float64]]
-    temperatures: NDArray[np.float64] | None = None
 
     def record(self, trials: Sequence[int]) -> StackRecord:
         """Records of these trials for the store."""
@@ -93,8 +90,6 @@ class TrainedStack:
         for name, values in self.probed.items():
             # Like metrics, they are those of a sound network.
             row[f"probe_{name}"] = values[position] if diverged is None else None
-        if self.temperatures is not None:
-            row[TEMPERATURE] = self.temperatures[position] if diverged is None else None
         row |= {
             "fits": outcome.fits[position],
             "finetune_seconds": outcome.seconds[position],

@@ -7,7 +7,6 @@ from itertools import cycle, product
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number, Target
-from scarf_lightning.errors import UsageError
 from scarf_lightning.options import build_parts, check_combination, labels, options_of, parts, unused_options
 from scarf_lightning.options.combinations import (
     check_labels,
@@ -21,7 +20,7 @@ from scarf_lightning.options.combinations import (
 )
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
-from scarf_lightning.results import identity, pretraining_identity
+from scarf_lightning.results import identity
 from tests.composing import (
     RIVALS,
     cells_of,
@@ -35,7 +34,7 @@ from tests.composing import (
 )
 
 OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)}
-OF_FINETUNE -= {"finetune.class_weight", "finetune.temperature"}
+OF_FINETUNE -= {"finetune.class_weight"}
 """What a method without networks of ours has no part of."""
 OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
 SHARED = {"batch_size", "learning_rate", "max_epochs"}
@@ -289,7 +288,6 @@ class TestUnused:
             ),
             ("finetune.weight_decay=0.1", set(), {"finetune.decayed", "finetune.weight_decay_schedule"}),
             ("finetune.fixed_below=9", set(), {"finetune.fixed_steps", "finetune.patience"}),
-            *((f"method={name}", set(), {"finetune.temperature"}) for name in ("control", "xgboost", "probe")),
         ],
     )
     def test_options_of_a_phase_beside_the_others(self, overrides: str, unused: set[str], used: set[str]) -> None:
@@ -418,27 +416,6 @@ def test_numbers_are_not_smoothed_and_the_cell_counts_as_one_without_smoothing()
     )
     assert fit_to_target(config, Classes) is config
     assert no_effect_sentences(config, config) == []
-
-
-@pytest.mark.parametrize("method", ["control", "xgboost"])
-def test_numbers_have_no_temperature_and_count_as_one_cell_without(method: str) -> None:
-    config, without = (config_of(f"method={method}", f"finetune.temperature={each}") for each in ("true", "false"))
-    assert identity(config, "") != identity(without, "")
-    assert pretraining_identity(config, "") == pretraining_identity(without, "")
-    assert identity(without, "") == identity(config_of(f"method={method}"), "")
-    amounting = fit_to_target(config, Number)
-    assert identity(amounting, "") == identity(without, "")
-    (sentence,) = no_effect_sentences(config, amounting)
-    start, end = sentence.split(": ")
-    assert start == "finetune.temperature=true is for classes"
-    assert end == "on numbers the cell trains, and counts, as finetune.temperature=false."
-
-
-@pytest.mark.parametrize("method", ["control", "logistic"])
-def test_a_kept_network_has_no_temperature(method: str) -> None:
-    config = config_of(f"method={method}", "finetune.temperature=true", "keep_weights=true")
-    with pytest.raises(UsageError, match=r"^keep_weights=true does not go with finetune\.temperature=true: a kept"):
-        check_combination(config)
 
 
 def test_numbers_may_have_a_fixed_length_of_their_own() -> None:

@@ -67,8 +67,6 @@ def seconds(*, n_columns: int = 30, **chosen: Any) -> float:
             ({"method": {"name": name}, "regime": HALF}, parts("method")[name].typical_fits * LEARNT)
             for name in ("self_train", "tri_train")
         ),
-        # Once for all labels, and once more without each fold of them.
-        ({"finetune": FinetuneSettings(temperature=True)}, 6 * USUAL),
     ],
 )
 def test_a_fit_takes_so_much_for_each_step_and_each_row(chosen: dict[str, Any], expected: float) -> None:

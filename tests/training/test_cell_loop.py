@@ -176,8 +176,8 @@ def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, mon
 
 
 def test_an_option_without_effect_is_said_once_for_all_cells(tmp_path: Path) -> None:
-    asked = ("dataset=diabetes", "method=ridge", "pretrain=none", "trials=1", "finetune.temperature=true")
-    assert ran(tmp_path, *asked, "seed=0,1").count("finetune.temperature=true is for classes") == 1
+    asked = ("dataset=diabetes", "finetune.max_epochs=1", "pretrain=none", "trials=1", "finetune.label_smoothing=0.2")
+    assert ran(tmp_path, *asked, "seed=0,1").count("finetune.label_smoothing=0.2 is for classes") == 1
 
 
 def test_a_method_must_predict_the_rows_that_it_is_asked_for(wdbc: Table, monkeypatch: pytest.MonkeyPatch) -> None:

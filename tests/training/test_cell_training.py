@@ -140,10 +140,10 @@ def test_an_option_without_effect_is_noted_unless_the_recipe_sets_it() -> None:
     table = DiabetesSource().load()
     asked, of_recipe = (
         training_of(config_of("pretrain=none", each), table).notes
-        for each in ("finetune.temperature=true", "recipe=realmlp")
+        for each in ("finetune.label_smoothing=0.2", "recipe=realmlp")
     )
 
-    assert [note.partition(":")[0] for note in asked] == ["finetune.temperature=true is for classes"]
+    assert [note.partition(":")[0] for note in asked] == ["finetune.label_smoothing=0.2 is for classes"]
     assert of_recipe == [], "its label smoothing is for classes"
 
 

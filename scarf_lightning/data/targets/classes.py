@@ -42,7 +42,6 @@ class Classes(Target):
     usual_metric: ClassVar[str] = "accuracy"
     can_balance: ClassVar[bool] = True
     can_smooth: ClassVar[bool] = True
-    has_probabilities: ClassVar[bool] = True
     drawings: ClassVar[Mapping[str, str]] = {
         "roc_curves": "True against false positives",
         "confusion_matrix": "Which class is taken for which",

@@ -36,7 +36,6 @@ class Target(ABC):
     - ``n_fitted``: K, how many numbers `fit` estimates;
     - ``can_balance``: whether ``finetune.class_weight=balanced`` is allowed, which calls `balanced`;
     - ``can_smooth``: whether ``finetune.label_smoothing`` has a meaning, which calls `smoothed`;
-    - ``has_probabilities``: whether predictions are probabilities ``(..., n, C)``, for ``finetune.temperature``;
     - ``drawings``: what a report draws of predictions: names of drawings, and how their titles begin.
     """
 
@@ -47,7 +46,6 @@ class Target(ABC):
     n_fitted: ClassVar[int] = 0
     can_balance: ClassVar[bool] = False
     can_smooth: ClassVar[bool] = False
-    has_probabilities: ClassVar[bool] = False
     drawings: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
