@@ -27,7 +27,6 @@ EXTRAS = {
     "lightgbm": "lightgbm",
     "catboost": "catboost",
     "tensorboard": "tensorboard",
-    "jsonargparse": "cli",
     "hydra_plugins.hydra_joblib_launcher": "joblib",
     "hydra_plugins.hydra_optuna_sweeper": "optuna",
 }

@@ -157,26 +157,6 @@ def _fill(kind: Kind) -> Fill:
     return lambda out, generator: out.random_(int(kind), generator=generator)
 
 
-@dataclass
-class DrawnAhead:
-    """Draws of one kind and shape that each trial has made at once.
-
-    Attributes:
-        draws: the ones that are left, ``(T, *shape)`` each.
-        before: the generators' states before all of them were made.
-        n_used: draws that are gone.
-    """
-
-    draws: Iterator[Tensor]
-    before: Tensor
-    n_used: int = 0
-
-    def next(self) -> Tensor | None:
-        """The next draw, or None after the last."""
-        self.n_used += 1
-        return next(self.draws, None)
-
-
 class StackedGenerator:
     """One torch generator for each trial.
 
@@ -209,7 +189,7 @@ class StackedGenerator:
         if ahead is None:
             ahead = 0 if self.device.type == "cpu" else AHEAD
         self._ahead = ahead
-        self._drawn: dict[tuple[Kind, tuple[int, ...]], DrawnAhead] = {}
+        self._drawn: dict[tuple[Kind, tuple[int, ...]], list[Tensor]] = {}
         self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
 
@@ -232,13 +212,8 @@ class StackedGenerator:
         self.__dict__.pop("host_streams", None)
 
     def state(self) -> dict[str, Any]:
-        """The place that all trials' streams have reached, as plain numbers and tensors, for a checkpoint.
-
-        Numbers that were drawn ahead are not in it: they can be drawn again.
-        """
-        ahead = []
-        for (kind, shape), drawn in self._drawn.items():
-            ahead.append({"kind": kind, "shape": list(shape), "before": drawn.before, "n_used": drawn.n_used})
+        """The place that all trials' streams have reached, as plain values and tensors, for a checkpoint."""
+        ahead = [[kind, list(shape), torch.stack(draws)] for (kind, shape), draws in self._drawn.items() if draws]
         state = {"generators": self._states(), "ahead": ahead}
         if "host_streams" in self.__dict__ and self.host_streams is not self:
             state["host_streams"] = self.host_streams.state()
@@ -247,24 +222,17 @@ class StackedGenerator:
     def go_on(self, state: Mapping[str, Any]) -> None:
         """Go on from the place of a `state`."""
         self.reset()
-        for ahead in state["ahead"]:
-            kind, shape = ahead["kind"], tuple(ahead["shape"])
-            self._set(ahead["before"])
-            drawn = self._draw_ahead(kind, shape)
-            for _ in range(ahead["n_used"]):
-                drawn.next()
-        self._set(state["generators"])
+        for generator, place in zip(self._all, state["generators"].cpu(), strict=True):
+            # A view of several states would be read from the beginning of its storage.
+            generator.set_state(place.clone())
+        for kind, shape, draws in state["ahead"]:
+            self._drawn[kind, tuple(shape)] = list(draws.to(self.device))
         if "host_streams" in state:
             self.host_streams.go_on(state["host_streams"])
 
     def _states(self) -> Tensor:
         """The states of all trials' generators, uint8 ``(T, n)``."""
         return torch.stack([generator.get_state() for generator in self._all])
-
-    def _set(self, states: Tensor) -> None:
-        for generator, state in zip(self._all, states.cpu(), strict=True):
-            # A view of several states would be read from the beginning of its storage.
-            generator.set_state(state.clone())
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""
@@ -314,22 +282,16 @@ class StackedGenerator:
 
     def _next(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
-        drawn = self._drawn.get((kind, shape))
-        draws = None if drawn is None else drawn.next()
-        if draws is None:
-            draws = self._draw_ahead(kind, shape).next()
-        assert draws is not None
-        return self._roster.of(draws)
+        if not self._drawn.get((kind, shape)):
+            self._drawn[kind, shape] = self._draw_ahead(kind, shape)
+        return self._roster.of(self._drawn[kind, shape].pop(0))
 
-    def _draw_ahead(self, kind: Kind, shape: tuple[int, ...]) -> DrawnAhead:
-        """Draw several times at once."""
+    def _draw_ahead(self, kind: Kind, shape: tuple[int, ...]) -> list[Tensor]:
+        """Draw several times at once, ``(T, *shape)`` each."""
         dtype, fill = dtype_of(kind), _fill(kind)
         n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
-        before = self._states()
         numbers = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
         # Trials that have left draw nothing more.
         for position in self._roster.positions:
             fill(numbers[position], self._all[position])
-        drawn = DrawnAhead(iter(numbers.unbind(1)), before)
-        self._drawn[kind, shape] = drawn
-        return drawn
+        return list(numbers.unbind(1))

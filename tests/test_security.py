@@ -33,5 +33,5 @@ def test_a_test_that_is_named_exists(file: str, name: str) -> None:
 
 
 def test_every_promise_names_a_test() -> None:
-    assert len(promises()) == 16
+    assert len(promises()) > 10
     assert [promise for promise in promises() if "`test_" not in promise and "`tests/" not in promise] == []

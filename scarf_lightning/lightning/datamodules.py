@@ -1,11 +1,10 @@
-"""LightningDataModules for Lightning's own loop: of a table, and of a dataset or a task on OpenML."""
+"""The LightningDataModule of a table, for Lightning's own loop."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytorch_lightning as pl
 import torch
-from numpy.typing import NDArray
 
 from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
 from ..data.device_table import DeviceTable
@@ -30,21 +28,18 @@ from ..methods.method import SingleFitMethod
 from ..networks import Columns
 from ..options import build_parts
 from ..options.combinations import is_in
-from ..options.settings import FitSettings
 from ..randomness import Roster
 from ..sweeping.overrides import overrides_of_file
 from ..training import CellTraining
 from ..trying import check_used
 from .encoders import fitting_weights
-from .modules import ONE_PROCESS, FinetuneModule, InOneProcess, PlainModule, PretrainModule
+from .modules import FinetuneModule, PlainModule, PretrainModule
 from .options import OF_THE_TABLE, Options, composed, name_of, overrides_of
 
-LENGTHS = ("max_epochs", "max_steps")
-"""Options that give Lightning's loop the length of schedules. The Trainer decides when training ends."""
 PRECISIONS = ("32-true", "64-true", "bf16-mixed")
 
 
-class TableDataModule(InOneProcess, pl.LightningDataModule):
+class TableDataModule(pl.LightningDataModule):
     """A table of one's own, for Lightning's own loop.
 
     A batch holds the same number of rows for each of ``T`` trials, which have splits, networks and random numbers of
@@ -70,6 +65,7 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         trials: int = 1,
         **keywords: Any,
     ) -> None:
+        super().__init__()
         self._frame: pd.DataFrame | None = None
         table = path_or_frame(table)
         if isinstance(table, pd.DataFrame):
@@ -81,21 +77,18 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             source = ["dataset=csv", f"dataset.path={SOURCE}"]
         else:
             source = overrides_of_file(table, target)
-        self._begin(source, overrides_of(options, keywords), trials)
-
-    def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:
-        super().__init__()
+        own = overrides_of(options, keywords)
         # An option that has no effect here would be set and ignored, so each is given where it counts.
-        for option in options:
+        for option in own:
             name = name_of(option)
             if name == "trials":
                 raise UsageError(f"{option}: the number of trials is an argument, trials=N.")
             if not is_in(name, OF_THE_TABLE) and name != "recipe":
                 raise UsageError(f"{option} is no option of a table; give it to the module, as PretrainModule([...]).")
-        if options:
-            composed([*source, *options])
+        if own:
+            composed([*source, *own])
         self.trials = tuple(range(trials))
-        self._options = [*source, *options, f"trials={trials}"]
+        self._options = [*source, *own, f"trials={trials}"]
         # The stacks of the modules, which outlive a call of the trainer.
         self._stacks: WeakKeyDictionary[PlainModule, Stack] = WeakKeyDictionary()
         self._stack: Stack | None = None
@@ -155,8 +148,8 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
     @property
     def n_encoded(self) -> int:
         """D, the columns of a row once its categories are encoded: the width that an encoder of one's own takes."""
-        training = CellTraining.prepare(composed(self._options), self.table, Hardware(torch.device("cpu")))
-        return Columns.of(training.parts.encoding.columns(self.table.columns)).n_encoded
+        encoding = build_parts(composed(self._options)).encoding
+        return Columns.of(encoding.columns(self.table.columns)).n_encoded
 
     def rows(self, frame: Any) -> torch.Tensor:
         """Later rows as `PlainModule.forward` takes them, read, imputed and scaled as the table's: ``(n, M)``.
@@ -169,49 +162,38 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         Raises:
             UsageError: a column is missing, or holds values of another kind; or no module was set up yet.
         """
-        stack = self._served
+        stack = self.served
         values = self.table.rows_reader.values(frame)
         later = replace(self.table, values=values, labels=np.zeros(len(values)), target=Number(), weights=None)
         later = build_parts(composed(self._options)).encoding.encode(later)
         hardware = stack.hardware
         table = DeviceTable(later, stack.data.preprocessing, device=hardware.device, dtype=hardware.dtype)
-        n_trials = len(self.trials)
-        everywhere = torch.arange(len(values), device=hardware.device).expand(n_trials, -1)
-        rows = table.rows(everywhere, Roster(n_trials, hardware.device))
-        return rows[0] if n_trials == 1 else rows
+        everywhere = torch.arange(len(values), device=hardware.device).expand(len(self.trials), -1)
+        rows = table.rows(everywhere, Roster(len(self.trials), hardware.device))
+        return rows[0] if len(self.trials) == 1 else rows
 
     @property
     def test_labels(self) -> Labels:
         """The labels of the test rows, ``(n,)``; of several trials ``(T, n)``."""
-        labels = self._test_labels
+        stack = self.served
+        labels = stack.table.labels[stack.data.test]
         return labels[0] if len(self.trials) == 1 else labels
 
-    @property
-    def _test_labels(self) -> Labels:
-        stack = self._served
-        return stack.table.labels[stack.data.test]
-
     def train_dataloader(self) -> "Batches":
-        data = self._served.datamodule
-        assert self.trainer is not None
-        return TrainingBatches(data, self.trainer)
+        data = self.served.datamodule
+        return Batches(data, data.training_examples, data.steps_per_epoch)
 
     def val_dataloader(self) -> "Batches":
-        data = self._served.datamodule
+        data = self.served.datamodule
         return Batches(data, data.validation_examples, data.n_validation_batches)
 
     def test_dataloader(self) -> "Batches":
         """The test rows, in the order of `test_labels`."""
-        stack = self._served
+        stack = self.served
         # With labels, though nothing learns from them: a batch has the same fields in all loops.
-        examples = stack.examples(stack.data.test, self._test_labels)
-        bounds = batch_bounds(len(examples), EVALUATION_ROWS)
-
-        def parts() -> Iterator[Examples]:
-            for start, end in bounds:
-                yield examples.between(start, end)
-
-        return Batches(stack.datamodule, parts, len(bounds))
+        examples = stack.examples(stack.data.test, stack.table.labels[stack.data.test])
+        parts = [examples.between(*bounds) for bounds in batch_bounds(len(examples), EVALUATION_ROWS)]
+        return Batches(stack.datamodule, lambda: iter(parts), len(parts))
 
     def predict_dataloader(self) -> "Batches":
         return self.test_dataloader()
@@ -221,19 +203,9 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         # Lightning would look through its fields one by one.
         return batch
 
-    def probed(self, module: PretrainModule, neighbours: int) -> dict[str, NDArray[np.float64]]:
-        """The measures of a `Probe` on the validation rows by their names, ``(T,)`` each.
-
-        Raises:
-            UsageError: there are no validation labels.
-        """
-        stack = self._served
-        if not stack.data.validation.size:
-            raise UsageError("Probe needs validation labels, and these data hold none back; use another regime.")
-        return stack.probing(module, neighbours).validation_measures()
-
     @property
-    def _served(self) -> Stack:
+    def served(self) -> Stack:
+        """The rows and networks of the module that was set up last."""
         if self._stack is None:
             raise UsageError("The data module has no batches before a module is set up; use it with a pl.Trainer.")
         return self._stack
@@ -243,7 +215,9 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         if self.trainer is None:
             return Hardware(torch.device("cpu"))
         if self.trainer.world_size > 1:
-            raise UsageError(ONE_PROCESS)
+            raise UsageError(
+                "All trials train in one process on one device; use devices=1, and other processes for other trials."
+            )
         if self.trainer.precision not in PRECISIONS:
             raise UsageError(f"precision={self.trainer.precision!r} is not served; use {', '.join(PRECISIONS)}.")
         return Hardware(self.trainer.strategy.root_device, self.trainer.precision)
@@ -279,7 +253,6 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
         if isinstance(module, PretrainModule):
             pretext = training.parts.pretext
             assert pretext is not None
-            _check_lengths(module, config.pretrain)
             stack = stack.without(config.pretrain.drop)
             stack.begin_pretraining(module, config.pretrain, pretext)
             if module.pretrained is not None:
@@ -298,40 +271,8 @@ class TableDataModule(InOneProcess, pl.LightningDataModule):
             if weights is not None:
                 weights = fitting_weights(weights, stack.networks.encoder(stack.trials))
             # Of the cell as it is trained: labels that are numbers are not smoothed.
-            settings = config.finetune
-            _check_lengths(module, settings)
-            stack.begin_finetuning(module, settings, method.examples(stack), weights, supervision=method)
+            stack.begin_finetuning(module, config.finetune, method.examples(stack), weights, supervision=method)
         return stack
-
-
-class OpenMLDataModule(TableDataModule):
-    """A dataset of OpenML, or a task with its own splits, for Lightning's own loop.
-
-    Args:
-        task: the number of a task; trial t has its split t.
-        dataset: the number of a dataset, in place of a task.
-        options, trials, keywords: as `TableDataModule` takes them.
-
-    Raises:
-        UsageError: neither or both numbers are given, or as by `TableDataModule`.
-    """
-
-    def __init__(
-        self,
-        *,
-        task: int | None = None,
-        dataset: int | None = None,
-        options: Options = (),
-        trials: int = 1,
-        **keywords: Any,
-    ) -> None:
-        if (task is None) == (dataset is None):
-            raise UsageError(
-                "OpenMLDataModule takes the number of a task or of a dataset: OpenMLDataModule(task=10101)."
-            )
-        self._frame = None
-        number = f"dataset.id={dataset}" if task is None else f"dataset.task={task}"
-        self._begin(["dataset=openml", number], overrides_of(options, keywords), trials)
 
 
 class Batches:
@@ -358,52 +299,3 @@ class Batches:
     def _fetch(self, examples: Examples) -> Batch:
         batch = self._data.fetch(examples)
         return batch.map(lambda tensor: tensor[0]) if len(batch.x) == 1 else batch
-
-
-class TrainingBatches(Batches):
-    """A loader of an epoch's mini-batches, which Lightning's checkpoints keep the state of.
-
-    A run that goes on within an epoch sees the batches that are left of it, in their order.
-
-    Args:
-        data: fetches rows on the device.
-        trainer: says how many batches of an epoch are done.
-    """
-
-    def __init__(self, data: StackDataModule, trainer: pl.Trainer) -> None:
-        super().__init__(data, self._pass, data.steps_per_epoch)
-        self._trainer = trainer
-        self._before = data.order.state()
-        self._is_loaded = False
-
-    def state_dict(self) -> dict[str, Any]:
-        """The place of the random stream before it drew the order of the current epoch."""
-        return {"order": self._before}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._before = state["order"]
-        self._is_loaded = True
-
-    def _pass(self) -> Iterator[Examples]:
-        # Begins with the first batch: Lightning makes passes that it does not use. It counts from 0, from -1 before.
-        n_done = self._trainer.fit_loop.batch_idx + 1
-        if self._is_loaded and n_done:
-            self._data.order.go_on(self._before)
-        else:
-            n_done = 0
-            self._before = self._data.order.state()
-        self._is_loaded = False
-        yield from islice(self._data.training_examples(), n_done, None)
-
-
-def _check_lengths(module: PlainModule, settings: FitSettings) -> None:
-    """Refuse the length of schedules where none needs it."""
-    schedules = {value for name, value in vars(settings).items() if name.endswith("schedule")}
-    if schedules != {"constant"}:
-        return
-    for option in module.options:
-        if name_of(option).rpartition(".")[2] in LENGTHS:
-            raise UsageError(
-                f"{option} is the length of schedules, and {type(module).__name__} has none here; how long it trains "
-                "is pl.Trainer(max_epochs=...)."
-            )

@@ -44,11 +44,11 @@ class OwnEncoder(Network):
                     f"{name} cannot encode this table, whose rows are (N, {width}) in float32 once their categories "
                     f"are encoded: {error}"
                 ) from error
-        shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
-        if not isinstance(out, Tensor) or out.dim() != 2 or len(out) != PROBED_ROWS or not out.is_floating_point():
+        given = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        if not isinstance(out, Tensor) or out.shape[:-1] != (PROBED_ROWS,):
             raise UsageError(
-                f"{name} gives {shape} for rows of {(PROBED_ROWS, width)}; an encoder gives one embedding a row, "
-                f"({PROBED_ROWS}, E) of numbers."
+                f"{name} gives {given} for rows of {(PROBED_ROWS, width)}; an encoder gives one embedding a row, "
+                f"({PROBED_ROWS}, E)."
             )
 
 
@@ -72,6 +72,11 @@ def read_encoder(
         return None, encoder.state_dict()
     if isinstance(encoder, nn.Module):
         return OwnEncoder(encoder), None
+    if not isinstance(encoder, (str, Path)):
+        raise UsageError(
+            "encoder must be a module, as in encoder=MyEncoder(), or the file of a checkpoint, and not "
+            f"{getattr(encoder, '__name__', encoder)!r}."
+        )
     return None, _checkpoint_encoder(Path(encoder))
 
 

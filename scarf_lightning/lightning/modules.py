@@ -1,54 +1,30 @@
 """The LightningModules for Lightning's own loop."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
-from multiprocessing.context import get_spawning_popen
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..data.datamodule import Batch
-from ..data.targets import Labels
 from ..engine.lifting import part_of, with_trial_axis, without_trial_axis
 from ..engine.stack_modules import Cotraining, Finetuning, Pretraining, StackModule
 from ..errors import UsageError
-from ..networks import Columns
 from .encoders import read_encoder
 from .options import Options, check_options, overrides_of
 
 NETWORKS = ("encoder", "head", "classifier", "pretrain_head")
 """The attributes of modules that are networks of the engine's."""
-ONE_PROCESS = "All trials train in one process on one device; use devices=1, and other processes for other trials."
 NO_NETWORKS = "{0} has no networks before it meets a table: give it data, as in {0}(data=data), or train it first."
 
 
-class PlainData(Protocol):
-    """A LightningDataModule for Lightning's own loop, see `TableDataModule`."""
-
-    trials: tuple[int, ...]
-    test_labels: Labels
-
-    def equip(self, module: "PlainModule") -> None:
-        """Make the networks of a module, and serve its batches."""
-
-
-class InOneProcess:
-    """Refuses to be sent to processes that a trainer spawns, as by ``strategy="ddp_spawn"``."""
-
-    def __getstate__(self) -> Any:
-        # Lightning calls no hook before it spawns.
-        if get_spawning_popen() is not None:
-            raise UsageError(ONE_PROCESS)
-        return super().__getstate__()
-
-
-class PlainModule(InOneProcess, pl.LightningModule, StackModule):
+class PlainModule(pl.LightningModule, StackModule):
     """A `StackModule` in Lightning's own loop. Its networks are made by ``data``, or by the trainer's data module.
 
     Of one trial, batches, outputs and checkpoints have no trial axis. A checkpoint has each linear layer as torch does.
@@ -59,7 +35,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
         encoder: an f to start from. A module of one's own, from encoded rows ``(N, D)`` to embeddings ``(N, E)``, is
             trained itself. Of the ``.encoder`` of another of these modules a copy is trained. A file is a checkpoint
             of a `PretrainModule`.
-        data: a data module that makes the networks at once; ``load_from_checkpoint(file, data=data)`` needs it.
+        data: a `TableDataModule` that makes the networks at once; ``load_from_checkpoint(file, data=data)`` needs it.
         keywords: more options, such as ``corruption="mean", network={"encoder": {"width": 64}}``.
 
     Raises:
@@ -74,16 +50,17 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
         options: Options = (),
         *,
         encoder: "nn.Module | str | Path | None" = None,
-        data: PlainData | None = None,
+        data: Any = None,
         **keywords: Any,
     ) -> None:
         super().__init__()
         self.options = overrides_of(options, keywords)
         self.own_encoder, self.pretrained = read_encoder(encoder)
         check_options(
-            self._kind,
+            type(self).__name__,
             self.options,
             pretrains=isinstance(self, Pretraining),
+            cotrains=isinstance(self, Cotraining),
             has_own_encoder=self.own_encoder is not None,
         )
         if self.options:
@@ -94,43 +71,29 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
     def extra_repr(self) -> str:
         return ", ".join(self.options)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in NETWORKS and not self.__dict__.get("is_built", True):
-            raise AttributeError(NO_NETWORKS.format(type(self).__name__))
-        return super().__getattr__(name)
-
     def forward(self, x: Tensor) -> Tensor:
         """Embeddings ``(N, E)`` by a `PretrainModule`, outputs of h ``(N, C)`` by others.
 
         Several trials have their axis in front.
 
         Args:
-            x: rows as a batch has them, ``(N, M)``, or with encoded categories, ``(N, D)``.
+            x: rows as a batch has them, ``(N, M)``.
 
         Raises:
             UsageError: there are no networks yet, or rows have another shape.
         """
-        self._check_built()
-        columns, is_alone = self._columns, self._is_alone
-        if x.dim() != (2 if is_alone else 3) or x.shape[-1] not in (columns.n_features, columns.n_encoded):
-            axes = "" if is_alone else f"{len(self.roster)}, "
+        if not self.is_built:
+            raise UsageError(NO_NETWORKS.format(type(self).__name__))
+        networks: Any = self
+        axes, n_features = ("" if self._is_alone else f"{len(self.roster)}, "), networks.encoder.columns.n_features
+        given = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
+        if not isinstance(x, Tensor) or x.dim() != (2 if self._is_alone else 3) or x.shape[-1] != n_features:
             raise UsageError(
-                f"The rows of this table are ({axes}N, {columns.n_features}), or ({axes}N, {columns.n_encoded}) with "
-                f"their categories encoded, and not {tuple(x.shape)}."
+                f"{type(self).__name__} takes rows as a tensor ({axes}N, {n_features}), as data.rows(frame) makes "
+                f"them, and not {given}."
             )
-        stacked = x.unsqueeze(0) if is_alone else x
-        if x.shape[-1] == columns.n_features:
-            stacked = self._one_hot(stacked)
-        out = self._forward_encoded(stacked)
-        return out.squeeze(0) if is_alone else out
-
-    def to_torchscript(self, *_: Any, **__: Any) -> Any:
-        """Refuse to be compiled."""
-        name = type(self).__name__
-        raise UsageError(
-            f"{name} is no TorchScript, which torch has deprecated. torch.export.export(module, (x,)) or "
-            f"{name}.to_onnx(file, x) keep its forward pass."
-        )
+        out: Tensor = (networks.encoder if isinstance(self, Pretraining) else networks.classifier)(x)
+        return out
 
     def state_dict(self, *, prefix: str = "", **rest: Any) -> dict[str, Any]:  # type: ignore[override]
         """The weights; of one trial without its axis."""
@@ -155,52 +118,32 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
                     yield f"{prefix}{name}", network
 
     @property
-    def _kind(self) -> str:
-        """The name of the class of ours that this is, or is a subclass of."""
-        return next(each.__name__ for each in type(self).__mro__ if each.__module__ == __name__)
-
-    @property
     def _is_alone(self) -> bool:
         """True for one trial."""
         return len(self.roster) == 1
-
-    @property
-    def _columns(self) -> Columns:
-        columns: Columns = self.encoder.columns
-        return columns
-
-    def _one_hot(self, x: Tensor) -> Tensor:
-        encoded: Tensor = self.encoder.one_hot(x)
-        return encoded
-
-    def _forward_encoded(self, encoded: Tensor) -> Tensor:
-        """The forward pass of encoded rows ``(T, N, D)``."""
-        raise NotImplementedError
 
     def _stacked(self, batch: Batch) -> Batch:
         """A batch with the trial axis."""
         return batch.map(lambda tensor: tensor.unsqueeze(0)) if batch.x.dim() == 2 else batch
 
-    def _check_built(self) -> None:
-        if not self.is_built:
-            raise UsageError(NO_NETWORKS.format(type(self).__name__))
-
     def validate(self, batch: Batch) -> None:
         super().validate(self._stacked(batch))
 
     def setup(self, stage: str) -> None:
-        """Let the data module make the networks."""
-        data = self.trainer.datamodule  # type: ignore[attr-defined]
-        if not hasattr(data, "equip"):
+        """Make sure that a data module has made the networks."""
+        if not hasattr(self._data, "equip"):
             raise UsageError(
                 f"{type(self).__name__} makes its networks for a table; give the trainer a data module of it: "
-                "trainer.fit(module, TableDataModule(...)) or OpenMLDataModule."
+                "trainer.fit(module, TableDataModule(...))."
             )
-        data.equip(self)
+
+    @property
+    def _data(self) -> Any:
+        """The trainer's `TableDataModule`."""
+        return self.trainer.datamodule  # type: ignore[attr-defined]
 
     def configure_optimizers(self) -> torch.optim.Adam:
         """Adam or AdamW, as the engine's loop has it."""
-        self._check_built()
         return self.make_optimizer()
 
     def on_train_epoch_start(self) -> None:
@@ -238,20 +181,16 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
         self.log_means(self.end_epoch("validation"))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the places of the random streams, and the sums of an epoch that has begun."""
+        """Keep the places of the random streams."""
         checkpoint["random_streams"] = [stream.state() for stream in self.streams]
-        checkpoint["sums"] = dict(self._sums)
-        checkpoint["counts"] = dict(self._counts)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Go on with the random streams and the sums of a checkpoint."""
+        """Go on with the random streams of a checkpoint."""
         if not self.is_built:
             name = type(self).__name__
             raise UsageError(f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data).")
         for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
             stream.go_on(state)
-        self._sums = dict(checkpoint["sums"])
-        self._counts = defaultdict(int, checkpoint["counts"])
 
     def log_means(self, means: dict[str, NDArray[np.float64]]) -> None:
         """Log means over trials, and of several trials the number of each, such as ``validation_loss/trial_3``."""
@@ -261,8 +200,7 @@ class PlainModule(InOneProcess, pl.LightningModule, StackModule):
             log(name, float(values.mean()), prog_bar=True)
             if len(values) == 1:
                 continue
-            trials: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
-            for trial, value in zip(trials.trials, values, strict=True):
+            for trial, value in zip(self._data.trials, values, strict=True):
                 log(f"{name}/trial_{trial}", float(value))
 
 
@@ -282,10 +220,6 @@ class PretrainModule(PlainModule, Pretraining):
         """Embeddings ``(N, E)``; of several trials ``(T, N, E)``."""
         return self.forward(batch.x)
 
-    def _forward_encoded(self, encoded: Tensor) -> Tensor:
-        out: Tensor = self.encoder.body(encoded)
-        return out
-
 
 class FinetuneModule(PlainModule, Finetuning):
     """Trains f and h on hard or soft targets (paper, section 3).
@@ -300,9 +234,6 @@ class FinetuneModule(PlainModule, Finetuning):
     def losses(self, batch: Batch) -> Tensor:
         return super().losses(self._stacked(batch))
 
-    def _forward_encoded(self, encoded: Tensor) -> Tensor:
-        return self.classifier.predict_encoded(encoded)
-
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict a mini-batch of test rows."""
         self._tested.append(self.predictions(self._stacked(batch).x))
@@ -313,14 +244,9 @@ class FinetuneModule(PlainModule, Finetuning):
     def on_test_epoch_end(self) -> None:
         """Log the target's metrics of the test rows, such as ``test_accuracy``."""
         predictions = torch.cat(self._tested, dim=1).cpu().numpy()
-        data: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
-        trial_metrics = []
-        for trial_predictions, labels in zip(predictions, np.atleast_2d(data.test_labels), strict=True):
-            trial_metrics.append(self._target.measured(trial_predictions, labels))
-        means = {}
-        for name in trial_metrics[0]:
-            means[f"test_{name}"] = np.array([measured[name] for measured in trial_metrics])
-        self.log_means(means)
+        of_trials = zip(predictions, np.atleast_2d(self._data.test_labels), strict=True)
+        measured = pd.DataFrame([self._target.measured(*each) for each in of_trials]).add_prefix("test_")
+        self.log_means({str(name): values.to_numpy() for name, values in measured.items()})
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Probabilities of classes, float64 ``(N, C)``, or numbers ``(N,)``; of several trials ``(T, N, ...)``."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..options import Config
+from ..options.axes import OF_THE_RUN
 from ..options.combinations import is_in
 from ..sweeping.composed import overrides_of_options
 from ..sweeping.composer import composing
@@ -24,10 +25,7 @@ OF_THE_LOOP = (
 """Options of a phase in the place of which Lightning's loop has the Trainer's arguments and callbacks."""
 OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")
 """Options that a pre-training does not use."""
-OF_THE_COMMAND = (
-    "cache", "chunk", "force", "keep_predictions_mb", "keep_weights", "logger", "objective", "plan", "reference",
-    "sweeps", "trainer", "workers",
-)  # fmt: skip
+OF_THE_COMMAND = {*OF_THE_RUN} - {"recipe"}
 """Options that mean nothing to Lightning's loop."""
 OF_HEADS = ("network.head", "network.pretrain_head", "network.weight_init")
 """Options of ``network`` that remain where the encoder is a module of the user's own."""
@@ -60,13 +58,13 @@ def name_of(option: str) -> str:
     return option.partition("=")[0].lstrip("+~")
 
 
-def check_options(kind: str, options: Sequence[str], *, pretrains: bool, has_own_encoder: bool) -> None:
+def check_options(kind: str, options: Sequence[str], *, pretrains: bool, cotrains: bool, has_own_encoder: bool) -> None:
     """Refuse options that a module does not have, or that do not have this value.
 
     Args:
         kind: of the module, for sentences.
         options: as `overrides_of` gives them.
-        pretrains: the module's only phase is a pre-training.
+        pretrains, cotrains: what the module does.
         has_own_encoder: the user's own module is its encoder.
 
     Raises:
@@ -74,22 +72,22 @@ def check_options(kind: str, options: Sequence[str], *, pretrains: bool, has_own
     """
     for option in options:
         name = name_of(option)
-        if is_in(name, OF_THE_TABLE):
-            raise UsageError(f"{option} is an option of the table; give it to the data module.")
-        if name == "trials":
-            raise UsageError(f"{option}: the number of trials is an argument of the data module, trials=N.")
-        if name.rpartition(".")[2] in OF_THE_LOOP:
-            raise UsageError(f"{option} is not for {kind}: pl.Trainer's arguments and callbacks decide this.")
-        if is_in(name, OF_THE_COMMAND):
-            raise UsageError(f"{option} is not for {kind}: train.py takes it.")
-        if pretrains and is_in(name, OF_FINETUNING):
-            raise UsageError(f"{option} has no effect on a pre-training; give it to FinetuneModule.")
-        if pretrains and option == "pretrain=none":
-            raise UsageError("pretrain=none trains nothing; leave it out, or name another pre-training.")
-        if option == "method=cotrain" and kind != "CotrainModule":
-            raise UsageError("method=cotrain has a module of its own: CotrainModule.")
-        if has_own_encoder and is_in(name, ["network"]) and not is_in(name, OF_HEADS):
-            raise UsageError(f"{option} has no effect on an encoder of your own; leave it out.")
+        refusals = (
+            (is_in(name, OF_THE_TABLE), "is an option of the table; give it to the data module"),
+            (name == "trials", "is an argument of the data module, trials=N"),
+            (name.rpartition(".")[2] in OF_THE_LOOP, f"is not for {kind}: pl.Trainer's arguments and callbacks decide"),
+            (is_in(name, OF_THE_COMMAND), f"is not for {kind}: train.py takes it"),
+            (pretrains and is_in(name, OF_FINETUNING), "has no effect on a pre-training; give it to FinetuneModule"),
+            (pretrains and option == "pretrain=none", "trains nothing; name another pre-training, or none at all"),
+            (option == "method=cotrain" and not cotrains, "has a module of its own: CotrainModule"),
+            (
+                has_own_encoder and is_in(name, ["network"]) and not is_in(name, OF_HEADS),
+                "has no effect on an encoder of your own; leave it out",
+            ),
+        )
+        for is_refused, reason in refusals:
+            if is_refused:
+                raise UsageError(f"{option} {reason}.")
     if options:
         composed(options)
 

@@ -35,5 +35,8 @@ class Probe(pl.Callback):
         if (trainer.current_epoch + 1) % self.every:
             return
         assert isinstance(pl_module, PretrainModule)
-        measured = trainer.datamodule.probed(pl_module, self.neighbours)  # type: ignore[attr-defined]
+        stack = trainer.datamodule.served  # type: ignore[attr-defined]
+        if not stack.data.validation.size:
+            raise UsageError("Probe needs validation labels, and these data hold none back; use another regime.")
+        measured = stack.probing(pl_module, self.neighbours).validation_measures()
         pl_module.log_means({f"probe_{name}": values for name, values in measured.items()})

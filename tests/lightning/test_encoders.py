@@ -48,8 +48,8 @@ def test_rows_of_a_frame_are_those_of_the_batches(trials: int, options: list[str
     rows = data.rows(later)
     for trial in data.trials:
         own = rows[trial] if trials > 1 else rows
-        expected = data._served.of(trial).raw(data._served.data.test[[trial]])[0]
-        assert torch.equal(own[data._served.data.test[trial]].nan_to_num(), expected.nan_to_num())
+        expected = data.served.of(trial).raw(data.served.data.test[[trial]])[0]
+        assert torch.equal(own[data.served.data.test[trial]].nan_to_num(), expected.nan_to_num())
     assert module(rows).shape == (*rows.shape[:-1], 8)
     with pytest.raises(UsageError, match="The rows lack 'b'"):
         data.rows(later.drop(columns="b"))
@@ -95,7 +95,7 @@ def test_the_encoder_of_the_options_trains_alike_as_a_module_of_ones_own() -> No
     own = nn.Sequential(nn.Linear(D, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU())
     own.load_state_dict({name.replace("1.", "2."): tensor for name, tensor in weights.items()})
     rows = torch.randn(5, D)
-    assert torch.allclose(ours(rows), own(rows), atol=1e-6)
+    assert torch.allclose(ours.encoder.body(rows[None])[0], own(rows), atol=1e-6)
 
     theirs = PretrainModule(SMALL[2:], encoder=own)
     for module in (ours, theirs):
@@ -163,6 +163,7 @@ class Pair(nn.Module):
         (lambda: nn.Flatten(0), r"Flatten gives \(21,\) for rows of \(3, 7\); an encoder gives one embedding a row"),
         (Mean, r"Mean gives \(1, 7\) for rows of \(3, 7\)"),
         (Pair, "Pair gives tuple for rows"),
+        (lambda: Encoder, r"encoder must be a module, as in encoder=MyEncoder\(\), .* and not 'Encoder'"),
         (lambda: "nowhere.ckpt", "encoder=nowhere.ckpt: there is no such file"),
         (lambda: __file__, "is no checkpoint of Lightning's that is safe to load"),
     ],

@@ -1,4 +1,4 @@
-"""A fit by a `pl.Trainer` that goes on from a checkpoint ends with the weights of one that never stopped."""
+"""A fit by a `pl.Trainer` that goes on from an epoch's end ends with the weights of one that never stopped."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -74,11 +74,10 @@ def whole(kind: type[PlainModule], trials: int) -> dict[str, torch.Tensor]:
 
 @cache
 def half(kind: type[PlainModule], trials: int, folder: Path) -> Path:
-    """The checkpoints of all epochs and steps of a fit of five epochs."""
+    """The checkpoints of a fit of five epochs."""
     place = folder / f"{kind.__name__}_{trials}"
     epochs = ModelCheckpoint(place, filename="{epoch}", save_top_k=-1)
-    steps = ModelCheckpoint(place, filename="{step}", save_top_k=-1, every_n_train_steps=1)
-    trained(kind, epochs, steps, trials=trials, max_epochs=HALF)
+    trained(kind, epochs, trials=trials, max_epochs=HALF)
     return place
 
 
@@ -109,46 +108,12 @@ def test_a_fit_that_goes_on_after_an_epoch_ends_with_the_same_weights(
 
 
 @pytest.mark.parametrize(
-    ("kind", "trials", "step"),
-    cases([1, 2, 3, 4, 8, 9, 13], {(PretrainModule, 1, 4), (FinetuneModule, 1, 8), (CotrainModule, 1, 9)}),
-)
-def test_a_fit_that_goes_on_within_an_epoch_ends_with_the_same_weights(
-    kind: type[PlainModule], trials: int, step: int, folder: Path
-) -> None:
-    checkpoint = half(kind, trials, folder) / f"step={step}.ckpt"
-    resumed, _ = trained(kind, trials=trials, checkpoint=checkpoint, max_epochs=WHOLE)
-    check_equal(resumed, whole(kind, trials))
-
-
-class Losses(pl.Callback):
-    """The numbers that each epoch logs."""
-
-    def __init__(self) -> None:
-        self.epochs: dict[int, dict[str, float]] = {}
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.epochs[trainer.current_epoch] = {name: float(value) for name, value in trainer.callback_metrics.items()}
-
-
-@pytest.mark.parametrize("kind", [FinetuneModule, pytest.param(CotrainModule, marks=pytest.mark.slow)])
-def test_a_fit_that_goes_on_within_an_epoch_logs_the_means_of_the_whole_epoch(
-    kind: type[PlainModule], folder: Path
-) -> None:
-    straight, resumed = Losses(), Losses()
-    trained(kind, straight, trials=2, max_epochs=3)
-    checkpoint = half(kind, 2, folder) / "step=5.ckpt"
-    trained(kind, resumed, trials=2, checkpoint=checkpoint, max_epochs=3)
-
-    assert resumed.epochs == {epoch: straight.epochs[epoch] for epoch in (1, 2)}
-
-
-@pytest.mark.parametrize(
     ("kind", "trials", "monitor", "point"),
     [
         pytest.param(*case, marks=() if case == (FinetuneModule, 1, "train_loss", "epoch=2") else pytest.mark.slow)
         for case in product(
             KINDS, (1, 30), ("train_loss", "validation_loss"),
-            ("epoch=0", "epoch=1", "epoch=2", "epoch=3", "epoch=4", "step=4", "step=8"),
+            ("epoch=0", "epoch=1", "epoch=2", "epoch=3", "epoch=4"),
         )
     ],
 )  # fmt: skip
@@ -161,8 +126,7 @@ def test_early_stopping_goes_on_and_ends_at_the_same_epoch(
 
     straight, never_stopped = trained(kind, stopping(), trials=trials, max_epochs=50)
     epochs = ModelCheckpoint(tmp_path, filename="{epoch}", save_top_k=-1)
-    steps = ModelCheckpoint(tmp_path, filename="{step}", save_top_k=-1, every_n_train_steps=1)
-    trained(kind, stopping(), epochs, steps, trials=trials, max_epochs=HALF)
+    trained(kind, stopping(), epochs, trials=trials, max_epochs=HALF)
     resumed, goes_on = trained(kind, stopping(), trials=trials, checkpoint=tmp_path / f"{point}.ckpt", max_epochs=50)
 
     assert goes_on.current_epoch == never_stopped.current_epoch == 8

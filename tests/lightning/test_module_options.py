@@ -40,7 +40,7 @@ def test_options_are_text_list_dictionary_or_keywords(make: Callable[[], PlainMo
         (partial(PretrainModule, "mean"), "'mean' is no option. Options are keywords, corruption='mean'; a text"),
         (partial(PretrainModule, ["pretrain.patience=3"]), "arguments and callbacks decide"),
         (partial(PretrainModule, scaling="minmax"), "scaling=minmax is an option of the table"),
-        (partial(PretrainModule, trials=3), "the number of trials is an argument of the data module"),
+        (partial(PretrainModule, trials=3), "trials=3 is an argument of the data module"),
         (partial(PretrainModule, pretrain="none"), "pretrain=none trains nothing"),
         (partial(PretrainModule, method="mixup"), "has no effect on a pre-training"),
         (partial(FinetuneModule, {"a": 1}), "a is not an option"),

@@ -25,7 +25,7 @@ pytestmark = [
 def test_probes_are_those_of_scikit_learn_on_the_embeddings(trials: int) -> None:
     data, module, curves = data_with_gaps(trials), PretrainModule(SMALL), Curves()
     trainer(Probe(neighbours=3), curves).fit(module, data)
-    stack = data._served
+    stack = data.served
     for trial in data.trials:
         rows, labels = stack.data.labelled[[trial]], stack.data.labels[trial]
         held, truth = stack.data.validation[[trial]], stack.data.validation_labels[trial]
