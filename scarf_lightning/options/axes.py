@@ -81,8 +81,8 @@ COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 """The axes' columns in results, in the order of tables."""
 
 OF_THE_RUN = (
-    "sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
-    "reference", "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe", "workers",
+    "sweeps", "vary", "max_cells", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "metric",
+    "objective", "reference", "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe", "workers",
 )  # fmt: skip
 """Options that decide how and where a cell is trained, and what is kept; the others decide what it is."""
 

@@ -70,6 +70,12 @@ class Config(Options):
     cache: CacheSettings = field(default_factory=CacheSettings)
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     sweeps: str | None = option(None, "file of cells: a name in sweeps/, or a path")
+    vary: Literal["all", "one", "pairs"] = option(
+        "all",
+        "how swept values are combined: all with all; one, each other value alone beside the first ones; or pairs, "
+        "the n-th values together",
+    )
+    max_cells: int | None = option(5000, "largest number of cells of a run; null sets no bound", "[1, inf)")
     reference: str | None = option(
         None, "competitor that the answer compares all others with, such as scarf; null takes no pre-training"
     )

@@ -33,12 +33,17 @@ class EachColumn:
             UsageError: the table cannot be read, or the other overrides make no cell.
         """
         for place, text in enumerate(overrides):
-            option, _, value = text.partition("=")
-            if option in OPTIONS and value == EACH:
+            if _is_each(text):
+                option = text.partition("=")[0]
                 for column in self._table_columns(overrides):
                     yield from self((*overrides[:place], override(option, [column]), *overrides[place + 1 :]))
                 return
         yield overrides
+
+    def number(self, overrides: tuple[str, ...]) -> int:
+        """The number of overrides that a call gives; it raises what a call does."""
+        n_options = sum(map(_is_each, overrides))
+        return len(self._table_columns(overrides)) ** n_options if n_options else 1
 
     def _table_columns(self, overrides: tuple[str, ...]) -> list[str]:
         """The columns of the table that these overrides name."""
@@ -51,6 +56,11 @@ class EachColumn:
         if len(columns) < 2:
             raise UsageError(f"{EACH} needs a table of two columns at least, and {source.label} has {len(columns)}.")
         return columns
+
+
+def _is_each(override: str) -> bool:
+    option, _, value = override.partition("=")
+    return option in OPTIONS and value == EACH
 
 
 def _is_of_data(override: str) -> bool:

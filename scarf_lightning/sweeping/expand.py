@@ -1,22 +1,25 @@
 """From a command line to cells."""
 
 import itertools
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, RangeSweep
 
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
 from ..options.axes import SEVERAL
 from ..options.combinations import check_method, is_in, with_dataset
+from ..options.option import options_of
 from ..results import columns
 from .cell import Cell, in_words
+from .combining import combined, number_of
 from .composer import Composer
 from .cost import labels_to_learn_from
 from .each_column import EachColumn
@@ -28,6 +31,8 @@ OF_A_TABLE = ("path", "target", "sheet")
 """Options that say which table of a user's files a dataset is."""
 OF_THE_WHOLE_RUN = (
     "sweeps",
+    "vary",
+    "max_cells",
     "reference",
     "plan",
     "force",
@@ -36,8 +41,10 @@ OF_THE_WHOLE_RUN = (
     "chunk.minutes",
     "chunk.max_jobs",
 )
-OF_OUR_SWEEPER = ("sweeps", "reference", "plan", "chunk.minutes", "chunk.max_jobs")
+OF_OUR_SWEEPER = ("sweeps", "vary", "max_cells", "reference", "plan", "chunk.minutes", "chunk.max_jobs")
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
+OF_EXPANDING = ("vary", "max_cells")
+"""Options that say how cells are made of a command line, and are no part of one."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
 
@@ -58,6 +65,7 @@ class ExpandedSweep:
         cells: at least one.
         sweep: the file that names them, if there is one.
         left_out: sentences on combinations that do not go together.
+        notes: sentences on what a user may have meant otherwise.
         arguments: the command line, as the user wrote it.
         usual: the axis columns of the usual cell, which has no overrides; empty for one cell.
         flags: of the command line that its repetition needs, such as ``--config-dir FOLDER``.
@@ -66,13 +74,14 @@ class ExpandedSweep:
     cells: list[Cell]
     sweep: SweepFile | None = None
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     usual: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
 
 def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: int | None = None) -> ExpandedSweep:
-    """Compose and check every combination of the swept overrides.
+    """Compose and check the combinations of the swept overrides, all of them unless ``vary`` says otherwise.
 
     With ``sweeps=NAME`` the cells are the union of the blocks of that file. An axis given on the command line replaces
     that axis in every block, so ``regime=full`` narrows a sweep of three regimes.
@@ -91,12 +100,20 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     _refuse_several_for_the_run(given)
     sweep, blocks = _blocks(given, composer, sweeps)
     blocks = [block for each in blocks for block in _with_axes_of_files(each, composer)]
+    max_cells = _of_the_command("max_cells", given, composer)
+    choices = [(_choices(block, composer, max_cells), _of_the_command("vary", block, composer)) for block in blocks]
+    each_column = EachColumn(composer)
+    # Nothing is expanded before it is counted, nor a table read before its other axes are.
+    if max_cells is not None:
+        _check_number(sum(itertools.starmap(number_of, choices)), max_cells)
+        chained = itertools.chain.from_iterable(itertools.starmap(combined, choices))
+        _check_number(sum(map(each_column.number, chained)), max_cells)
 
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
-    asked, each_column = dict[tuple[str, ...], None](), EachColumn(composer)
-    for overrides_of_block in blocks:
-        product = itertools.chain.from_iterable(map(each_column, _product(overrides_of_block, composer)))
-        asked |= dict.fromkeys(itertools.islice(product, most))
+    asked = dict[tuple[str, ...], None]()
+    for combination in itertools.starmap(combined, choices):
+        with_columns = itertools.chain.from_iterable(map(each_column, combination))
+        asked |= dict.fromkeys(itertools.islice(with_columns, most))
     combinations = list(asked)
     composed, problems = _composed(combinations, composer)
     cells, illegal = list[Cell](), list[Refusal]()
@@ -116,14 +133,21 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
             cells, too_many = _labelled(cells)
 
     # A file by itself has no illegal combinations on purpose. One narrowed by the command line may get some.
-    is_file_alone = sweep is not None and len(given) == 1
+    is_file_alone = sweep is not None and {override_key(override) for override in given} <= {"sweeps", "max_cells"}
     if not cells or is_file_alone:
         problems += _each_once(illegal, combinations)
+    bases = [set(next(combined(axes, vary))) for axes, vary in choices if vary == "one"]
+    for refusal in illegal if not problems else ():
+        if any(base.issuperset(refusal.overrides) for base in bases):
+            problems.append(f"The first values of vary=one are what all others differ from: {refusal.sentence}")
     if not cells:
         problems += dict.fromkeys(unserved + too_many)
     axes = dict.fromkeys(override_key(override) for block in blocks for override in block)
     # Where cells could not be composed, nobody knows which options they would use.
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
+    for option in OF_EXPANDING:
+        if any(getattr(cell.config, option) != options_of(Config)[option].default for cell in cells):
+            problems.append(f"{option} counts on the command line alone, or in hydra.sweeper.params of a preset.")
     if "objective" in axes:
         problems.append("objective is what a job returns to another sweeper; ours takes none.")
     if sweep is None and any(cell.config.sweeps is not None for cell in cells):
@@ -142,7 +166,39 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     left_out = tuple(dict.fromkeys(reasons))
     # A report of several cells says how each differs from the usual one.
     usual = columns(composer(())) if len(cells) > 1 else {}
-    return ExpandedSweep(_with_own_names(cells), sweep, left_out, tuple(as_given(arguments)), usual)
+    notes = _notes(itertools.chain.from_iterable(block for block, _ in choices), cells[0])
+    return ExpandedSweep(_with_own_names(cells), sweep, left_out, notes, tuple(as_given(arguments)), usual)
+
+
+def _of_the_command(option: str, overrides: Sequence[Override], composer: Composer) -> Any:
+    """The checked value of an option that is no part of a cell."""
+    given = [override for override in overrides if override_key(override) == option]
+    if not given:
+        return options_of(Config)[option].default
+    # As with every option of Hydra, the last one wins.
+    return getattr(composer((str(given[-1].input_line),)), option)
+
+
+def _check_number(n_cells: int, most: int) -> None:
+    if n_cells > most:
+        raise UsageError(
+            f"This run has {n_cells:,} cells, more than max_cells={most}; max_cells={n_cells} allows them, and "
+            "max_cells=null any number."
+        )
+
+
+def _notes(axes: Iterable[Sequence[str]], cell: Cell) -> tuple[str, ...]:
+    """A sentence on seeds that are swept, as a user of other tools repeats a training."""
+    for values in axes:
+        name, _, _ = values[0].partition("=")
+        if name == "seed" and len(values) > 1:
+            seeds = ",".join(value.partition("=")[2] for value in values)
+            trials = len(values) * cell.config.trials
+            return (
+                f"seed={seeds}: each seed is a cell of its own. The repeats of one number are its trials, which differ "
+                f"in split, initialisation and batches: trials={trials}.",
+            )
+    return ()
 
 
 def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
@@ -217,7 +273,10 @@ def _with_axes_of_files(block: list[Override], composer: Composer) -> list[list[
     choices, others = list[list[str]](), list[Override]()
     for override in block:
         key = override.get_key_element()
-        values = list(override.sweep_string_iterator()) if override.is_discrete_sweep() else [override.value()]
+        values: list[Any] = [override.value()]
+        # Numbers choose no file, and a range of them may not fit into memory.
+        if isinstance(values[0], (ChoiceSweep, Glob)):
+            values = list(override.sweep_string_iterator())
         if any(isinstance(name, str) and composer.is_of_user(str(override.key_or_group), name) for name in values):
             choices.append([f"{key}={name}" for name in values])
         else:
@@ -376,11 +435,13 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     return ExpandedSweep([Cell(tuple(overrides), config)])
 
 
-def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[str, ...]]:
-    """Every combination of the values of a block, as overrides without commas."""
+def _choices(block: Sequence[Override], composer: Composer, max_cells: int | None) -> list[list[str]]:
+    """The values of each axis of a block, as overrides without commas."""
     choices = []
     for override in block:
         key = override.get_key_element()
+        if override_key(override) in OF_EXPANDING:
+            continue
         if not override.is_sweep_override():
             value = override.value()
             is_choice = composer.is_group(key) and key not in SEVERAL
@@ -392,6 +453,12 @@ def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[st
         # An interval is continuous; only a sweeper that draws values can use it.
         if not override.is_discrete_sweep():
             raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
+        axis = override.value()
+        if isinstance(axis, RangeSweep) and max_cells is not None:
+            # The grammar gives no range without its ends.
+            assert axis.start is not None
+            assert axis.stop is not None
+            _check_number(math.ceil((axis.stop - axis.start) / axis.step), max_cells)
         values = list(override.sweep_string_iterator())
         # A pattern such as glob(cc18-x*) may match nothing, and the product would be empty.
         if not values:
@@ -401,7 +468,7 @@ def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[st
             if value.startswith("[") and is_choice:
                 refuse_several(key, value.strip("[]"))
         choices.append([f"{key}={value}" for value in values])
-    return itertools.product(*choices)
+    return choices
 
 
 def _refuse_unused(axes: Iterable[str], configs: Sequence[Config]) -> list[str]:

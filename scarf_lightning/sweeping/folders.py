@@ -15,7 +15,7 @@ from .configuration_files import read_yaml
 PACKAGE = Path(__file__).parents[1]
 OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
 """The name of an option in a block, as Hydra reads one."""
-NO_AXIS = frozenset({"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan"})
+NO_AXIS = frozenset({"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"})
 """Sections that no sweep file sets, for it may be of another author: they import code, say where files are, or change
 what the run does."""
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")

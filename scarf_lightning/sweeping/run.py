@@ -64,8 +64,8 @@ def run(
         UsageError: a part of a cell is wrong; nothing has been trained.
         UnfinishedError: cells failed, or a job did.
     """
-    for reason in request.left_out:
-        show.say(f"Left out: {reason}")
+    for sentence in (*(f"Left out: {reason}" for reason in request.left_out), *request.notes):
+        show.say(sentence)
     cells = named(distinct(request.cells))
     options = cells[0].config
     # A plugin's metrics are shown even if all cells are finished.

@@ -14,9 +14,10 @@ COMMANDS = {
     "labels": ("regime=full,few", "regime.labels=20", "pretrain=none,scarf"),
     "suite": ("dataset=glob(cc18-*)", "pretrain=none,scarf"),
     # A table with as many labels as the largest number asks for.
+    "relative_gains": ("sweeps=relative_gains", "max_cells=null"),
     "answer": ("sweeps=answer", "dataset=cc18-adult", "dataset.target_kind=classes"),
 }
-SHORT = ("answer", "card", "labels", "losses", "pretraining_curves", "quick", "suite")
+SHORT = ("answer", "card", "labels", "losses", "pretraining_curves", "quick", "suite", "textbook")
 """Those that take a second."""
 DIGESTS = {
     "card": (4, "6fa3cfda9a2f0af3"),
@@ -41,6 +42,7 @@ DIGESTS = {
     "pretraining_semi25": (2898, "102ada0d0300fe4a"),
     "quick": (21, "682618ad285c1f82"),
     "relative_gains": (7866, "2a2e28ade9d29ab4"),
+    "textbook": (10, "fc19474e1b219457"),
     "temperature": (483, "14eddc46daee2305"),
     "training_epochs": (414, "0d2c8a7089e6f285"),
     "validation_metric": (138, "60d350ad97d41387"),

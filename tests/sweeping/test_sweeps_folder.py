@@ -126,7 +126,7 @@ NARROW = {"corruption_strategies", "control_scaling"}
 @cache
 def cells(name: str) -> list[Cell]:
     """The cells of a file. Only its checked configurations are looked at; nothing is trained."""
-    return distinct(request_of(f"sweeps={name}").cells)
+    return distinct(request_of(f"sweeps={name}", "max_cells=null").cells)
 
 
 def test_every_file_is_looked_at() -> None:
@@ -135,6 +135,7 @@ def test_every_file_is_looked_at() -> None:
         *ON_ONE_DATASET,
         "answer",
         "columns",
+        "textbook",
     }
 
 
@@ -178,6 +179,15 @@ def test_the_curves_are_of_phoneme_and_the_quick_one_shows_regimes_methods_and_a
     comparison = grid(set(METHODS), ["none", "scarf", "scarf_ae"], ["control", "mixup"], 0.6)
     assert shown == comparison | grid("full", "scarf", "control", [0.2, 0.4, 0.8])
     assert len(cells("quick")) == 21
+
+
+def test_the_textbook_changes_one_part_of_scarf_at_a_time() -> None:
+    base, *others = cells("textbook")
+
+    assert (base.config.pretrain.name, base.config.corruption["name"]) == ("scarf", "marginal")
+    assert {cell.config.dataset.source for cell in cells("textbook")} == {"wdbc"}
+    for cell in others:
+        assert len(set(cell.overrides) - set(base.overrides)) == 1, cell.label
 
 
 @pytest.mark.slow
