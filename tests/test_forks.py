@@ -8,13 +8,12 @@ import time
 import warnings
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from scarf_lightning import forks
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.forks import beside, end_with_parent, ending, why_no_fork
+from scarf_lightning.forks import beside, why_no_fork
 from tests.processes import MINUTES, is_alive, soon
 
 
@@ -53,40 +52,6 @@ def test_a_fork_that_is_killed_ends_the_call_with_a_sentence(monkeypatch: pytest
     assert no_fork_is_left()
 
 
-@pytest.mark.parametrize(
-    ("exitcode", "words"),
-    [(-1, "killed by SIGHUP"), (-9, "killed by SIGKILL"), (0, "exit status 0"), (1, "exit status 1")],
-)
-def test_words_on_an_end_name_the_signal_or_the_status(exitcode: int, words: str) -> None:
-    assert ending(SimpleNamespace(exitcode=exitcode)) == words
-
-
-def test_a_call_that_lets_no_signal_end_it_is_ended() -> None:
-    """As Lightning does with SIGTERM in a fit."""
-
-    def stay() -> None:
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        while True:
-            time.sleep(1)
-
-    with pytest.raises(ZeroDivisionError):
-        beside(stay, lambda: 1 / 0)
-    assert no_fork_is_left()
-
-
-@pytest.mark.parametrize("adds", [False, True])
-def test_sigterm_ends_a_fork_though_a_library_adds_a_handler(adds: bool) -> None:
-    def end_itself() -> None:
-        ours = signal.getsignal(signal.SIGTERM)
-        assert callable(ours)
-        if adds:
-            signal.signal(signal.SIGTERM, lambda *given: ours(*given))
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    with pytest.raises(UnfinishedError, match="exit status 143"):
-        beside(end_itself, os.getpid)
-
-
 def test_a_fork_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     def stay() -> None:
         (tmp_path / "fork").write_text(str(os.getpid()))
@@ -100,24 +65,6 @@ def test_a_fork_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     os.waitpid(parent, 0)
 
     assert soon(lambda: not is_alive(int((tmp_path / "fork").read_text())))
-
-
-@pytest.mark.parametrize(
-    ("before", "found", "status"),
-    # Number 1 is the parent in a container, and who adopts elsewhere.
-    [(7, 7, 0), (1, 1, 0), (7, 1, 143), (7, 3, 143)],
-)
-def test_a_fork_whose_parent_died_first_ends(
-    before: int, found: int, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "getppid", lambda: found)
-    if (fork := os.fork()) == 0:
-        try:
-            end_with_parent(before)
-        except SystemExit as ended:
-            os._exit(ended.code)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == status
 
 
 def test_an_interrupt_of_the_parent_ends_its_fork() -> None:

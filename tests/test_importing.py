@@ -1,6 +1,5 @@
 """Imports of heavy packages."""
 
-import gc
 import re
 import subprocess
 import sys
@@ -13,12 +12,11 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning import UsageError
-from scarf_lightning.importing import EXTRAS, WITHOUT_EXTRA, require, require_report, without_garbage_collection
+from scarf_lightning.importing import EXTRAS, WITHOUT_EXTRA, require, require_report
 from scarf_lightning.options.checking import checked
 from scarf_lightning.options.logger_classes import check_loggers
 from scarf_lightning.options.run_settings import LoggerSettings
 from tests.composing import ROOT
-from tests.processes import environment
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -90,47 +88,6 @@ def test_what_is_installed_is_not_imported_to_find_it() -> None:
     assert not {"matplotlib", "jinja2"} & set(ran.stdout.split())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("home", "given", "expected"),
-    [
-        ("{folder}", {}, "{folder}/skrub_data"),
-        ("/proc/nobody", {}, "/proc/nobody/skrub_data"),
-        ("{folder}", {"SKB_DATA_DIRECTORY": "/proc/mine"}, "/proc/mine"),
-        ("{folder}", {"SKRUB_DATA_DIRECTORY": "{folder}/mine"}, "{folder}/mine"),
-        ("{folder}", {"SKB_DATA_DIRECTORY": "mine"}, "{folder}/skrub_data"),
-    ],
-)
-def test_skrub_is_imported_without_its_folder_which_is_made_where_it_is_asked_for(
-    home: str, given: dict[str, str], expected: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    code = """
-import os
-from threading import Thread
-from scarf_lightning.importing import import_skrub
-
-before = os.environ.get("SKB_DATA_DIRECTORY")
-import_skrub()
-import skrub
-
-assert os.environ.get("SKB_DATA_DIRECTORY") == before
-print(skrub.get_config()["data_dir"])
-thread = Thread(target=lambda: print(skrub.get_config()["data_dir"]))
-thread.start()
-thread.join()
-"""
-    named = {name: value.format(folder=tmp_path) for name, value in {**given, "HOME": home}.items()}
-    # Matplotlib, which skrub imports, keeps its list of fonts.
-    named["MPLCONFIGDIR"] = str(tmp_path_factory.mktemp("matplotlib"))
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment() | named, capture_output=True, text=True
-    )
-
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.split() == [expected.format(folder=tmp_path)] * 2
-    assert list(tmp_path.glob("**/*")) == []
-
-
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
 def test_a_report_without_its_packages_is_refused_before_anything_is_done(
     package: str, monkeypatch: pytest.MonkeyPatch
@@ -177,17 +134,3 @@ def test_a_logger_without_its_package_is_refused_before_anything_trains(
         scarf_lightning.run(["logger=wandb", "trials=1"])
 
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_nothing_is_collected_while_packages_are_imported_and_again_after_it() -> None:
-    frozen = gc.get_freeze_count()
-    with without_garbage_collection():
-        assert not gc.isenabled()
-        found = [[] for _ in range(100)]
-    assert gc.isenabled()
-    assert gc.get_freeze_count() >= frozen + len(found)
-
-    with pytest.raises(ModuleNotFoundError), without_garbage_collection():
-        raise ModuleNotFoundError
-    assert gc.isenabled()

@@ -5,7 +5,6 @@ The wheel is installed in an environment of its own, and used in an empty folder
 
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -150,39 +149,6 @@ def test_they_hold_the_package_and_nothing_else(distributions: tuple[Path, Path]
     for folder in ("conf", "sweeps"):
         here = {str(file.relative_to(ROOT)) for file in (ROOT / folder).rglob("*.yaml")}
         assert {f"scarf_lightning/{name}" for name in here} <= set(in_wheel)
-
-
-def test_what_the_index_is_told_and_its_page_has_no_link_into_the_repository(distributions: tuple[Path, Path]) -> None:
-    told = metadata(distributions[1])
-    expected = {
-        "Version": scarf_lightning.__version__,
-        "Description-Content-Type": "text/markdown",
-        "License-Expression": "MIT",
-    }
-    assert {name: told[name] for name in expected} == expected
-    assert "tabular data" in told["Keywords"]
-    assert "Programming Language :: Python :: 3.13" in told.get_all("Classifier", [])
-    assert told.get_all("Project-URL")
-
-    page = str(told.get_payload())
-    links = re.findall(r"\]\(([^)]+)\)", page) + re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert page.startswith("# SCARF-Lightning")
-    assert links
-    assert [link for link in links if not link.startswith(("https://", "#"))] == []
-
-
-def test_links_are_absolute_as_soon_as_the_repository_has_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("setuptools.setup", lambda **_: None)
-    index_page = runpy.run_path(str(ROOT / "setup.py"))["index_page"]
-    text = (
-        '[Few](docs/few-labels.md), [paper](https://arxiv.org/x), [here](#start)\n\n<img src="docs/a.png" width="9">\n'
-    )
-
-    assert index_page(text, "https://example.org/us") == (
-        "[Few](https://example.org/us/blob/main/docs/few-labels.md), [paper](https://arxiv.org/x), [here](#start)\n\n"
-        '<img src="https://example.org/us/raw/main/docs/a.png" width="9">\n'
-    )
-    assert index_page(text, None) == "Few, [paper](https://arxiv.org/x), [here](#start)\n\n\n"
 
 
 @pytest.fixture(scope="module")

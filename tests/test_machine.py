@@ -1,16 +1,11 @@
 """The cores and the memory that a process may use."""
 
 import os
-import platform
 from pathlib import Path
 
 import pytest
-import torch
 
-import scarf_lightning
-from scarf_lightning import forks, machine
-from scarf_lightning.engine import memory
-from scarf_lightning.errors import UsageError
+from scarf_lightning import machine
 
 
 def control_groups(folder: Path, group: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> None:
@@ -67,55 +62,6 @@ def test_the_memory_that_is_left_is_that_of_the_machine_or_of_the_tightest_contr
 ) -> None:
     control_groups(tmp_path, group, files, monkeypatch)
     assert min(machine.free_memory()) == left
-
-
-def without_linux(folder: Path, patch: pytest.MonkeyPatch) -> None:
-    """Take away what Linux and glibc alone have: files of the kernel, affinity masks, functions of C, forks."""
-    patch.setattr(machine, "PROC", folder / "proc")
-    patch.setattr(machine, "CGROUP", folder / "cgroup")
-    patch.delattr(os, "sched_getaffinity")
-    patch.setattr(machine.ctypes, "CDLL", lambda _: object())
-    patch.setattr(forks.sys, "platform", "darwin")
-
-
-def test_without_linux_cores_and_processor_are_pythons_and_free_memory_is_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_linux(tmp_path, monkeypatch)
-    monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    monkeypatch.setattr(platform, "processor", lambda: "arm")
-
-    assert machine.usable_cores() == 6
-    assert machine.processor() == "arm"
-    assert list(machine.free_memory()) == []
-    assert memory.free_memory(torch.device("cpu"), enough=1) is None
-    assert machine.c_function("prctl") is None
-    machine.keep_freed_memory()
-    assert not machine.release_freed_memory()
-
-
-def test_a_system_without_a_c_library_of_the_process_has_no_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    def as_on_windows(_: None) -> None:
-        raise TypeError("bad argument type for built-in operation")
-
-    monkeypatch.setattr(machine.ctypes, "CDLL", as_on_windows)
-    assert machine.c_function("malloc_trim") is None
-
-
-@pytest.mark.slow
-def test_without_linux_cells_train_in_this_process_with_the_same_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ["corruption=mean,marginal", "trials=2", "max_epochs=2"]
-    here = scarf_lightning.run([*words, f"paths.results={tmp_path / 'here'}"])
-
-    without_linux(tmp_path, monkeypatch)
-    elsewhere = scarf_lightning.run([*words, f"paths.results={tmp_path / 'elsewhere'}"])
-
-    column = "log_loss"
-    assert list(elsewhere[column]) == list(here[column])
-    with pytest.raises(UsageError, match=r"^workers=2 is not possible here: processes are forked on Linux alone"):
-        scarf_lightning.run([*words, "seed=1", "workers=2", f"paths.results={tmp_path / 'elsewhere'}"])
 
 
 def test_the_affinity_mask_limits_the_cores() -> None:

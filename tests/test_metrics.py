@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import METRICS, Metric, calibration_error, metric, metric_named, metrics, ranks, register
+from scarf_lightning.metrics import METRICS, Metric, metric, metric_named, metrics, ranks, register
 
 OF_CLASSES = Classes.metrics()
 OF_NUMBERS = Number.metrics()
@@ -138,37 +138,6 @@ def test_stored_numbers_keep_their_bits(seed: int, n: int, n_classes: int) -> No
         assert found["auroc"] == float(((ranks - count * (count + 1) / 2) / (count * (n - count))).mean())
 
 
-def test_auroc_is_macro_one_vs_rest_and_of_two_classes_the_usual_one() -> None:
-    probabilities, labels = sample(3, 50, 4)
-    expected = sk.roc_auc_score(labels, probabilities, multi_class="ovr", average="macro")
-    assert classification_metrics(probabilities, labels)["auroc"] == pytest.approx(expected, abs=1e-12)
-    probabilities, labels = sample(4, 50, 2)
-    expected = sk.roc_auc_score(labels, probabilities[:, 1])
-    assert classification_metrics(probabilities, labels)["auroc"] == pytest.approx(expected, abs=1e-12)
-
-
-def test_by_hand() -> None:
-    probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.6, 0.3, 0.1], [0.2, 0.6, 0.2]])
-    found = classification_metrics(probabilities, np.array([0, 0, 0, 1]))
-    assert found["accuracy"] == 0.75
-    assert found["balanced_accuracy"] == pytest.approx((2 / 3 + 1) / 2)
-    assert found["log_loss"] == pytest.approx(-math.log(0.5 * 0.1 * 0.6 * 0.6) / 4)
-    # Class 0: its rows score 0.5, 0.1, 0.6 against 0.2; class 1: its row scores 0.6 against 0.3, 0.7, 0.3.
-    assert found["auroc"] == pytest.approx(2 / 3)
-    # Predictions 0 0 1 0 for labels 0 1 1 0: class 0 has TP 2, FP 1, FN 0; class 1 has TP 1, FP 0, FN 1.
-    probabilities, labels = np.eye(2)[[0, 0, 1, 0]], np.array([0, 1, 1, 0])
-    found = classification_metrics(probabilities, labels)
-    assert found["f1"] == pytest.approx((4 / 5 + 2 / 3) / 2)
-    assert found["mcc"] == pytest.approx((2 * 1 - 1 * 0) / math.sqrt(3 * 2 * 2 * 1))
-    constant = classification_metrics(np.tile([0.9, 0.1], (4, 1)), labels)
-    assert (constant["f1"], constant["mcc"]) == (pytest.approx(1 / 3), 0.0)
-    # Two rows of confidence 0.9, one of them right; two of 0.6, both right: (2 |0.9 - 0.5| + 2 |0.6 - 1|) / 4.
-    probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4], [0.4, 0.6]])
-    assert calibration_error(probabilities, np.array([0, 0, 0, 1])) == pytest.approx(0.4)
-    # A probability of zero for the true class costs much, but not everything.
-    assert 10 < classification_metrics(np.eye(2)[[0, 0]], np.array([0, 1]))["log_loss"] < math.inf
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 3))
 @settings(max_examples=30)
 def test_ranks_are_those_of_scipy(seed: int, n: int, n_columns: int) -> None:
@@ -204,15 +173,6 @@ def test_metrics_of_numbers_agree_with_their_definitions(series: tuple[NDArray, 
         assert found["spearman"] == 0
     else:
         assert found["spearman"] == pytest.approx(stats.spearmanr(predicted, labels).statistic, abs=1e-9)
-
-
-def test_metrics_of_numbers_by_hand() -> None:
-    found = Number("y").measured(np.array([2.0, 2.0, 5.0]), np.array([1.0, 3.0, 5.0]))
-
-    assert found["rmse"] == pytest.approx(math.sqrt(2 / 3))
-    assert found["mae"] == pytest.approx(2 / 3)
-    assert found["r2"] == pytest.approx(1 - (2 / 3) / (8 / 3))
-    assert found["spearman"] == pytest.approx(math.sqrt(3) / 2)  # ranks 1.5, 1.5, 3 and 1, 2, 3
 
 
 def test_differences_without_a_largest_value_are_in_percent_of_the_reference() -> None:

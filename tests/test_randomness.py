@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams, drawing
 
@@ -59,19 +57,6 @@ def test_streams_of_all_purposes_trials_and_fits_differ() -> None:
     assert len(first) == len(keys)
 
 
-@given(seed=st.integers(0, 2**40), n_labelled=st.integers(0, 10**8), trial=st.integers(0, 10**6))
-def test_seeds_fit_every_generator(seed: int, n_labelled: int, trial: int) -> None:
-    value = Streams(seed, n_labelled).seed_of(trial, Purpose.CORRUPTION)
-    assert 0 <= value < 2**63
-    torch.Generator().manual_seed(value)
-
-
-def test_seeds_are_half_the_first_eight_bytes_of_a_hash() -> None:
-    """Computed by hand; other seeds would be other splits, under the fingerprints that results have."""
-    assert STREAMS.seed_of(3, Purpose.SPLIT) == 6622724824653547663, "SHA-256 of 5|200|3|split|0"
-    assert STREAMS.seed_of(3, Purpose.ENCODER, fit=2) == 1767486803062791215
-
-
 @pytest.mark.parametrize("of_fit", [{}, {"fit": 2}])
 def test_streams_of_both_libraries_begin_at_the_seed_of_their_fit(of_fit: dict[str, int]) -> None:
     seed = STREAMS.seed_of(3, Purpose.SPLIT, **of_fit)
@@ -113,27 +98,6 @@ def test_draws_of_a_trial_are_the_same_after_others_have_left(ahead: int, kept: 
 
 
 @on_any_device
-def test_reset_starts_again_also_after_trials_have_left(ahead: int) -> None:
-    roster = Roster(len(SEEDS))
-    generator = StackedGenerator(SEEDS, roster=roster, ahead=ahead)
-    first = draws(generator)
-    assert not torch.equal(draws(generator)[0], first[0])
-    roster.keep([7, 2])
-    generator.reset()
-    for expected, got in zip(first, draws(generator), strict=True):
-        assert torch.equal(got, expected[[7, 2]])
-
-
-@pytest.mark.usefixtures("float64_default")
-def test_draws_are_float32_whatever_the_default_dtype() -> None:
-    drawn = StackedGenerator([4]).uniform(6)
-    assert drawn.dtype == torch.float32
-    assert torch.equal(drawn[0], torch.rand(6, dtype=torch.float32, generator=torch.Generator().manual_seed(4)))
-    assert StackedGenerator([4]).integers(5, 3).dtype == torch.int64
-    assert StackedGenerator([4]).permutations(3).dtype == torch.int64
-
-
-@on_any_device
 def test_uniform_draws_and_integers_are_uniform(ahead: int) -> None:
     drawn = StackedGenerator([1, 2], ahead=ahead).uniform(20_000)
     assert drawn.min() >= 0
@@ -158,35 +122,6 @@ def test_permutations_are_permutations_in_every_order(ahead: int) -> None:
     assert any(not torch.equal(*p) for p in drawn)
 
 
-def test_an_accelerator_launches_a_draw_for_many_steps() -> None:
-    """One launch a trial and 2 MiB, not one a trial and step."""
-    launches = 0
-    generator = StackedGenerator([1, 2, 3], ahead=2**21)
-
-    class Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            nonlocal launches
-            launches += func.overloadpacket.__name__ == "uniform_"
-            return func(*args, **(kwargs or {}))
-
-    with Counting():  # type: ignore[no-untyped-call]
-        for _ in range(60):
-            generator.uniform(128, 60)
-    assert launches == 3
-
-
-def test_draws_on_the_host_start_again_with_the_others() -> None:
-    generator = StackedGenerator([1, 2])
-    assert generator.host_streams is generator
-    elsewhere = StackedGenerator([1, 2])
-    elsewhere.device = torch.device("meta")
-    first = elsewhere.host_streams.uniform(3)
-    assert torch.equal(first, generator.uniform(3))
-    assert not torch.equal(elsewhere.host_streams.uniform(3), first)
-    elsewhere.reset()
-    assert torch.equal(elsewhere.host_streams.uniform(3), first)
-
-
 @on_any_device
 def test_a_stream_goes_on_from_its_kept_state(ahead: int, tmp_path: Path) -> None:
     """Numbers that were drawn ahead, of some kinds for the second time, are drawn again, and a state loads under
@@ -202,14 +137,6 @@ def test_a_stream_goes_on_from_its_kept_state(ahead: int, tmp_path: Path) -> Non
     resumed.go_on(torch.load(tmp_path / "state.pt", weights_only=True))
     for drawn, kept in zip([each for _ in range(20) for each in draws(resumed)], expected, strict=True):
         assert torch.equal(drawn, kept)
-
-
-def test_draws_on_the_host_go_on_with_the_others() -> None:
-    first, second = StackedGenerator([1, 2]), StackedGenerator([1, 2])
-    first.device = second.device = torch.device("meta")
-    first.host_streams.uniform(3)
-    second.go_on(first.state())
-    assert torch.equal(first.host_streams.uniform(3), second.host_streams.uniform(3))
 
 
 def test_within_drawing_another_answers_for_all_streams_and_may_ask_them() -> None:

@@ -188,18 +188,3 @@ def test_the_process_ends_with_the_status_and_the_sentence(tmp_path: Path) -> No
 
     assert (ran.returncode, ran.stdout) == (2, "")
     assert re.fullmatch(r"nowhere holds no results; .*\.\n", ran.stderr)
-
-
-def test_a_drawing_that_cannot_be_understood_is_named_with_its_file(tmp_path: Path) -> None:
-    ran = report_here("sweeps=./mine.yaml", cwd=with_a_sweep(tmp_path, "{draw: win_matrix, title: A matrix}"))
-
-    said = "win_matrix needs compare; its keys are: draw, title, where, metric, compare."
-    assert (ran.returncode, ran.stderr) == (2, f"mine.yaml, drawing 1 of report: {said}\n")
-
-
-def test_help_names_its_options(tmp_path: Path) -> None:
-    ran = report_here("--help", cwd=tmp_path)
-
-    assert ran.returncode == 0
-    for option in ("sweeps=", "results=", "out=", "metric=", "rope=", "test=", "adjust=", "alpha="):
-        assert option in ran.stdout

@@ -96,20 +96,6 @@ def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None
     assert table[1][1] == f"{load(cwd / 'results')['accuracy'].mean():.4f}"
 
 
-@pytest.mark.slow
-def test_a_process_prints_the_same_and_imports_no_logger(first: Run, tmp_path: Path) -> None:
-    ran = train("trials=2", *TINY, cwd=tmp_path, python_options=("-X", "importtime"))
-
-    assert (ran.returncode, warned(ran)) == (0, [])
-    assert "pytorch_lightning" in imported(ran)
-    assert not imported(ran) & {"wandb", "tensorboard", "scarf_lightning.loggers"}
-    printed, printed_here = (
-        [line for line in each.stdout.splitlines() if SECONDS not in line and "Results are in" not in line]
-        for each in (ran, first.ran)
-    )
-    assert printed == printed_here
-
-
 def test_it_leaves_the_documented_files_and_no_others(first: Run, cell: Path) -> None:
     (stack,) = (cell / "stacks").iterdir()
     (pretrained,) = first.cwd.glob("results/pretrained/*")
@@ -235,29 +221,6 @@ def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
     assert [line for line in ran.stdout.splitlines() if line.split()[1:] == ["0", "not", "finished"]]
 
 
-@pytest.mark.slow
-def test_regimes_run_on_preprocessing_that_is_fitted_to_the_training_rows(tmp_path: Path) -> None:
-    asked = ("trials=2", "regime=semi25,noise30", "fit_on=train", "pretrain=scarf", *TINY)
-
-    ran = here(commands.train, *asked, cwd=tmp_path)
-
-    assert (ran.returncode, ran.stderr) == (0, "")
-    frame = load(tmp_path / "results")
-    labelled = frame.groupby("regime")["n_labelled"].unique().map(list).to_dict()
-    assert labelled == {"semi25": [round(0.25 * N_TRAIN)], "noise30": [N_TRAIN]}
-    assert (frame["n_train"] == N_TRAIN).all()
-    for file in (tmp_path / "results").glob("*/stacks/*/preprocessing.safetensors"):
-        shift = load_file(file)["shift"]
-        assert (shift[0] != shift[1]).all()  # each trial its own rows
-    heading, table = ran.stdout.split("\n", 1)
-    assert heading.startswith("2 cells of dataset=wdbc, split=random, scaling=zscore, ")
-    assert ", network=mlp, fit_on=train, " in heading
-    assert heading.endswith("; 2 trials each")
-    for regime in ("semi25", "noise30"):
-        mean = frame.loc[frame["regime"] == regime, "accuracy"].mean()
-        assert re.search(rf"\n\s*{regime}\s+{mean:.4f}\s", table)
-
-
 @pytest.mark.parametrize(
     ("option", "shown"),
     [("--help", "python train.py -m corruption="), ("-h", "cotrain: "), ("--cfg=job", "validation_passes: 10")],
@@ -270,22 +233,4 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
     assert not imported(ran) & HEAVY
     assert warned(ran) == []
     assert shown in ran.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("override", "sentence"),
-    [
-        ("trials=2.5", r"trials must be a whole number, not 2\.5\."),
-        ("corruption=3", r"corruption=3: corruption is chosen by name; --help lists the names\."),
-        ("=1", r"=1 names no option; write OPTION=VALUE\."),
-        ("hydra/launcher=null", r"hydra/launcher=null: hydra/launcher is chosen by name; .* lists the names\."),
-    ],
-)
-@pytest.mark.slow
-def test_bad_input_is_answered_in_a_sentence(override: str, sentence: str, tmp_path: Path) -> None:
-    ran = train(override, *TINY, cwd=tmp_path)
-
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert re.fullmatch(sentence + "\n", ran.stderr)
     assert list(tmp_path.iterdir()) == []

@@ -141,15 +141,6 @@ def test_marginal_draws_each_selected_feature_by_itself_from_its_training_column
     assert set(encoded.unique().tolist()) == {0.0, 1.0}
 
 
-def test_marginal_tells_nothing_of_one_feature_by_another_or_of_one_row_by_the_next(
-    batch: Tensor, source: TrainingSource
-) -> None:
-    view, mask = corrupt(Marginal(1.0), batch, source)
-    assert mask.all()
-    for one, other in ((view[0, :, 0], view[0, :, 1]), (view[0, :-1, 0], view[0, 1:, 0])):
-        assert abs(scipy.stats.spearmanr(one, other).statistic) < 0.06
-
-
 def test_selected_encoded_columns_take_the_training_mean_of_their_trial(
     batch: Tensor, table: Table, train_rows: Tensor, encoder: Encoder, encoded_training: np.ndarray
 ) -> None:
@@ -180,11 +171,6 @@ def test_values_of_another_space_are_refused_with_the_cure(
     # Five columns, of which one has three categories.
     with pytest.raises(UsageError, match=r"gives values of 5 columns, and rows have 7 encoded ones\. space: ClassVar"):
         corrupt(OfAnotherSpace(0.6), one_hot(batch), source)
-
-
-def test_raw_cells_of_encoded_columns_are_refused_with_the_cure(source: TrainingSource, batch: Tensor) -> None:
-    with pytest.raises(UsageError, match=r"for each of the 5 columns .* was asked for 7\. .* source\.encoded_rows"):
-        source.cells(torch.zeros(2, 3, 7, dtype=torch.int64))
 
 
 def test_none_changes_and_selects_nothing(batch: Tensor, source: TrainingSource) -> None:
@@ -309,13 +295,6 @@ def test_the_largest_are_those_of_topk_also_where_some_are_equal(
     assert torch.equal(largest(values, k), expected)
 
 
-@pytest.mark.parametrize("selection", [Exact(), Bernoulli(), Shared()])
-def test_a_selection_says_whether_it_selects_at_any_rate(selection: Selection) -> None:
-    """Less than a feature: a tenth of five."""
-    rows = selection.mask(0.1, 20, 5, StackedGenerator([1]))[0].any(dim=-1)
-    assert rows.tolist() == [selection.always_selects] * 20
-
-
 def test_sets_are_uniform_and_rows_independent() -> None:
     """All ten pairs among five features are equally likely, and a row's set says nothing of the next one's."""
     mask = Exact().mask(0.4, 20_000, 5, StackedGenerator([1]))[0]
@@ -337,15 +316,6 @@ def test_counts_of_bernoulli_are_binomial_but_for_the_empty_set_which_becomes_a_
     assert scipy.stats.chisquare(observed[1:], expected[1:] * n).pvalue > 1e-3
     for other in (0.01, 0.6, 1.0):
         assert Bernoulli().mask(other, 2000, 6, StackedGenerator([3, 4])).any(dim=-1).all()
-
-
-def test_every_feature_of_bernoulli_is_as_likely_and_independent_also_if_it_is_forced() -> None:
-    mask = Bernoulli().mask(0.6, 20_000, 5, StackedGenerator([2]))[0].numpy()
-    assert scipy.stats.chisquare(mask.sum(axis=0)).pvalue > 1e-3
-    assert np.abs(np.corrcoef(mask.T) - np.eye(5)).max() < 0.05
-    forced = Bernoulli().mask(1e-6, 20_000, 5, StackedGenerator([2]))[0]
-    assert (forced.sum(dim=-1) == 1).all()
-    assert scipy.stats.chisquare(forced.sum(dim=0).numpy()).pvalue > 1e-3
 
 
 def test_shared_is_one_set_of_q_features_within_a_batch_and_another_for_the_next() -> None:

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.engine.lifting import (
     StackedLinear,
     Vmapped,
     VmappedLayerNorm,
-    VmappedLinear,
     _broadcast_to_rows,
     _normalise_together,
     acts_on_last_axis,
@@ -212,15 +210,6 @@ def test_what_acts_on_the_last_axis_is_told_by_its_layers() -> None:
     assert not acts_on_last_axis(word), "its own word does not answer for its children"
 
 
-def test_the_papers_network_keeps_its_names() -> None:
-    lifted = lift(networks("the paper's"))
-    assert {name: tuple(tensor.shape) for name, tensor in state(lifted).items()} == {
-        "layers.0.weight": (T, 4, 8), "layers.0.bias": (T, 1, 8),
-        "layers.1.weight": (T, 8, 6), "layers.1.bias": (T, 1, 6),
-    }  # fmt: skip
-    assert isinstance(lifted.layers[0], StackedLinear)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_trials_that_leave_take_their_parameters_buffers_and_moments(kind: str) -> None:
     lifted, x = lift(networks(kind)), rows()
@@ -237,39 +226,6 @@ def test_trials_that_leave_take_their_parameters_buffers_and_moments(kind: str) 
     everyone = {name: torch.cat([tensor, tensor]) for name, tensor in state(lifted).items()}
     load_state(lifted, everyone)
     assert lifted(x[[2, 0, 2, 0]]).shape == (4, N, 6)
-
-
-def test_weight_and_bias_are_those_of_the_layers_which_may_have_none() -> None:
-    singles = several(lambda: nn.Linear(4, 3), 2)
-    layer = StackedLinear(singles)
-    assert torch.equal(layer.weight, torch.stack([single.weight.T for single in singles]))
-    assert torch.equal(layer.bias, torch.stack([single.bias[None] for single in singles]))
-    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
-    layer = StackedLinear([nn.Linear(4, 3, bias=False)])
-    assert [name for name, parameter in layer.named_parameters() if parameter.requires_grad] == ["weight"]
-
-
-def test_a_parameter_that_is_frozen_stays_frozen() -> None:
-    networks = [nn.Sequential(nn.Linear(3, 2), nn.PReLU()) for _ in range(2)]
-    for network in networks:
-        network[1].weight.requires_grad_(False)
-    assert [parameter.requires_grad for parameter in Vmapped(networks).parameters()] == [True, True, False]
-
-
-def test_rows_that_are_the_same_in_all_trials_are_normalised_for_each() -> None:
-    class OnConstant(nn.Module):
-        def __init__(self, norm: nn.LayerNorm) -> None:
-            super().__init__()
-            self.norm = norm
-
-        def forward(self, x: Tensor) -> Tensor:
-            out: Tensor = x + self.norm(torch.arange(20.0, dtype=x.dtype).reshape(1, 4, 5))
-            return out
-
-    singles = norms()
-    out = Vmapped([OnConstant(norm) for norm in singles])(layer_norm_rows())
-    for trial, norm in enumerate(singles):
-        assert torch.equal(out[trial], OnConstant(norm)(layer_norm_rows()[trial]))
 
 
 @pytest.mark.parametrize("kind", LAYER_NORMS)
@@ -292,18 +248,6 @@ def test_an_accelerator_normalises_all_trials_by_one_kernel(kind: str) -> None:
     assert kernels.names.count("native_layer_norm") == 1
 
 
-def test_an_accelerator_normalises_shared_rows_for_each_trial() -> None:
-    rows = torch.empty(N, 4, 5, device="meta")
-    network = Vmapped([nn.Sequential(norm) for norm in norms()]).to("meta")
-    weights = dict(network.network.named_parameters())
-
-    def run_trial(weights: dict[str, Tensor]) -> Tensor:
-        out: Tensor = functional_call(network.network, weights, (rows,))
-        return out
-
-    assert torch.vmap(run_trial)(weights).shape == (T, N, 4, 5)
-
-
 class Kernels(TorchDispatchMode):
     """Collects the names of the operations that run within it."""
 
@@ -314,17 +258,6 @@ class Kernels(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.names.append(func.overloadpacket.__name__)
         return func(*args, **kwargs or {})
-
-
-def test_the_state_keeps_its_names_and_holds_buffers() -> None:
-    alone = nn.Sequential(nn.Linear(3, 4), BatchNorm(4))
-    stacked = lift([alone, nn.Sequential(nn.Linear(3, 4), BatchNorm(4))])
-    assert isinstance(stacked.network[0], VmappedLinear)
-    assert list(state(stacked)) == [f"network.{name}" for name in alone.state_dict()]
-    for name, value in alone.state_dict().items():
-        assert state(stacked)[f"network.{name}"].shape == (2, *value.shape)
-        assert torch.equal(state(stacked)[f"network.{name}"][0], value)
-    assert type(alone[0]) is nn.Linear, "the network that was given stays as it is"
 
 
 def test_dropout_inside_is_drawn_from_the_stream_of_each_trial() -> None:

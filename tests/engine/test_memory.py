@@ -77,20 +77,6 @@ def test_a_tenth_of_the_rows_has_its_validation_views_kept_up_to_a_limit(patient
     assert many - none == memory.MOST_BYTES
 
 
-def test_embeddings_that_another_model_learns_from_are_counted(patients: Table) -> None:
-    plain, embeds = (demand(patients, MLP(width=64, depth=1), embeds=embeds) for embeds in (False, True))
-
-    assert embeds.needed(5) - plain.needed(5) == 5 * patients.n_rows * 64 * memory.OF_AN_EMBEDDED_NUMBER
-
-
-def test_the_encoded_table_of_a_model_without_a_network_is_counted(patients: Table) -> None:
-    table = len(patients.columns) * 4 + memory.OF_AN_ENCODED_CELL * patients.n_encoded
-
-    found = demand(patients, None).needed(2) - memory.START
-
-    assert found == patients.n_rows * (table + 2 * memory.OF_A_ROW)
-
-
 def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
     asked = demand(patients, MLP(depth=1), rows=1024)
     one, two = asked.needed(1), asked.needed(2)
@@ -99,16 +85,6 @@ def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
     assert [trials_that_fit(asked, wanted, two) for wanted in (1, 2, 5)] == [1, 2, 2]
     assert trials_that_fit(asked, 2, one - 1) == 0
     assert trials_that_fit(asked, 2, 0) == 0
-
-
-def test_the_users_random_stream_is_put_back(patients: Table) -> None:
-    torch.manual_seed(3)
-    expected = torch.rand(2)
-    torch.manual_seed(3)
-
-    demand(patients, MLP()).needed(2)
-
-    assert torch.equal(torch.rand(2), expected)
 
 
 def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,11 +105,3 @@ def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, mon
     assert memory.free_memory(cpu, enough=6 * 1024) == 7 * 1024
     monkeypatch.setattr(machine, "c_function", {}.get)
     assert memory.free_memory(cpu, enough=8 * 1024) == 7 * 1024, "another C library has nothing to give back"
-
-
-def test_blocks_that_torch_keeps_on_a_gpu_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a second large cell would be refused for what the first one has left behind."""
-    device = torch.device("cuda", 1)
-    for name, n_bytes in (("mem_get_info", (3, 24)), ("memory_reserved", 20), ("memory_allocated", 6)):
-        monkeypatch.setattr(torch.cuda, name, lambda asked, n_bytes=n_bytes: n_bytes if asked == device else None)
-    assert memory.free_memory(device, enough=1) == 3 + 20 - 6

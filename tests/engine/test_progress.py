@@ -90,22 +90,6 @@ def test_a_pipe_gets_a_line_a_minute_within_an_epoch_too(monkeypatch: pytest.Mon
     ]
 
 
-def test_a_notebook_has_a_line_that_changes_with_every_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[str] = []
-
-    class Line:
-        def write(self, text: str, *, last: bool = False) -> None:
-            lines.append(text)
-
-    monkeypatch.setattr("scarf_lightning.engine.progress.NotebookLine", Line)
-    console = Console(file=io.StringIO(), force_jupyter=True, width=160)
-    progress, _ = started(state([5], [0], [0]), console, monkeypatch)
-    progress.after_epoch()
-
-    assert len(lines) == 1
-    assert "1 of 1 trials, epoch 5, best loss 0.2500" in lines[0]
-
-
 AUROC = TrialStopping([0], FinetuneSettings(metric="auroc"), metric=metric_named("auroc"))
 AUROC.best, AUROC.epochs = np.array([-0.75]), np.array([10])
 
@@ -137,18 +121,3 @@ def test_a_terminal_shows_phase_trials_epoch_and_best_until_the_phase_ends(
     erase_line, show_cursor = "\x1b[2K", "\x1b[?25h"
     assert text.rfind(erase_line) > text.rfind("pretrain")
     assert show_cursor in text
-
-
-def test_the_line_is_gone_when_training_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    written = io.StringIO()
-    console = Console(file=written, force_terminal=True, width=160)
-    progress, _ = started(state([5], [0], [0]), console, monkeypatch)
-
-    progress.end_fit()
-
-    text = written.getvalue()
-    assert text.rfind("\x1b[2K") > text.rfind("pretrain") > -1
-    after = len(text)
-    console.print("Traceback")
-    assert written.getvalue()[after:] == "Traceback\n"

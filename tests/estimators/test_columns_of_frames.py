@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from scarf_lightning import ScarfTransformer, load_model
+from scarf_lightning import ScarfTransformer
 from scarf_lightning.errors import UsageError
 from tests.estimators.small import OF_ENCODERS, N, read, small, table
 
@@ -66,20 +66,6 @@ class TestWhatColumnsTell:
         with pytest.raises(UsageError, match="Column 't' holds durations in the table, but '3600' in the rows"):
             fitted.predict(pd.DataFrame({"t": [3600]}))
 
-    def test_truth_may_be_spelled_otherwise_later(self) -> None:
-        frames = [pd.DataFrame({"b": form}) for form in TRUTHS]
-        for found, frame in product([read(frame, TRUTH) for frame in frames[: len(PAIRS)]], frames):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                values = found.rows_reader.values(frame)
-            np.testing.assert_array_equal(values, found.values)
-            assert (values[:, 0] == values[1, 0]).tolist() == TRUTH.tolist()
-
-    def test_of_three_words_none_is_a_truth_value(self) -> None:
-        answers = pd.DataFrame({"b": np.array(["yes", "no", "maybe"], dtype=object)[np.arange(N) % 3]})
-        with pytest.warns(UserWarning, match="has 'true', which the training table did not"):
-            read(answers, y).rows_reader.values(answers.assign(b=["true", *answers["b"][1:]]))
-
     def test_a_column_in_which_nothing_is_known_is_refused_and_one_unseen_value_is_a_gap(self, small_fit: Any) -> None:
         with pytest.raises(UsageError, match=r"Column 'c' holds 'u', 'v', 'w' in the table, but '.', '.', '.' in the"):
             small_fit.predict(X.assign(c=X["c"].str.upper()))
@@ -114,12 +100,6 @@ class TestWhatIsRefused:
         with pytest.raises(UsageError, match=sentence.split(";")[0] if "of X" not in sentence else "infinite value"):
             numbers.values(rows)
 
-    def test_a_column_of_an_array_can_be_dropped_too(self) -> None:
-        array = np.column_stack([X["a"], np.where(GAPS, np.inf, 1)])
-        with pytest.raises(UsageError, match="column 'x1' of X holds an infinite value"):
-            small().fit(array, y)
-        assert small(options={"dataset.drop": ["x1"]}).fit(array, y).predict(array).shape == (N,)
-
     def test_sparse_and_complex_arrays_are_refused_in_a_sentence(self) -> None:
         numbers = X[["a", "b"]].to_numpy()
         fitted = small().fit(numbers, y)
@@ -151,16 +131,6 @@ class TestWhatIsRefused:
         fitted.fit(X[["a"]].to_numpy(), y)
         assert (fitted.n_features_in_, hasattr(fitted, "feature_names_in_")) == (1, False)
 
-    def test_rows_that_a_saved_model_cannot_read(self, small_fit: Any, tmp_path: Any) -> None:
-        small_fit.save(tmp_path / "m")
-        model = load_model(tmp_path / "m")
-        for rows, sentence in (
-            (X[["a", "b"]].to_numpy(), "The rows have 2 columns, and the model was trained on 3"),
-            ([1, 2], r"must be a table, or an array \(n, columns\), not list"),
-        ):
-            with pytest.raises(UsageError, match=sentence):
-                model.predict(rows)
-
 
 class TestCopies:
     @pytest.mark.slow  # imports skops
@@ -178,16 +148,6 @@ class TestCopies:
             pd.testing.assert_frame_equal(copy.trials_, fitted.trials_)
             pd.testing.assert_frame_equal(copy.reading_, fitted.reading_)
             assert copy.get_params() == fitted.get_params()
-
-    @pytest.mark.slow  # imports MLflow
-    @pytest.mark.filterwarnings("ignore")  # of MLflow's about itself
-    def test_mlflow_keeps_and_loads_it_by_its_default(self, small_fit: Any, tmp_path: Any) -> None:
-        mlflow = pytest.importorskip("mlflow.sklearn", reason="writes skops unless told otherwise")
-        # Without its list of requirements, it starts a process that loads the model to find them.
-        mlflow.save_model(small_fit, tmp_path / "m", skops_trusted_types=OURS, pip_requirements=["scarf-lightning"])
-        assert (tmp_path / "m" / "model.skops").exists()
-        loaded = mlflow.load_model(str(tmp_path / "m"))
-        np.testing.assert_array_equal(loaded.predict_proba(X), small_fit.predict_proba(X))
 
     @pytest.mark.parametrize("library", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
     def test_pickles_hold_arrays_and_nothing_of_torch(self, library: Any, small_fit: Any) -> None:

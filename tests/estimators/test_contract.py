@@ -1,11 +1,9 @@
 """What `fit` takes everything takes: forty kinds of labels and fifteen kinds of columns, through every door."""
 
-import datetime as dt
 import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
 
 from scarf_lightning import ScarfClassifier, load_model
-from scarf_lightning.data.reading.frames import frame_of
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
@@ -180,17 +176,6 @@ UNKNOWN = ["day", "length"]
 """Columns of types that the older protocol does not know."""
 
 
-class OlderProtocol:
-    """A frame that exports itself through ``__dataframe__`` alone."""
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self._frame = frame.drop(columns=UNKNOWN)
-        self._frame["truth"] = self._frame["truth"].astype("bool")
-
-    def __dataframe__(self, *_: Any, **__: Any) -> Any:
-        return pa.Table.from_pandas(self._frame, preserve_index=False).__dataframe__()
-
-
 FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "types with NA": lambda frame: frame.convert_dtypes(),
     "types of Arrow": lambda frame: pa.Table.from_pandas(frame).to_pandas(types_mapper=pd.ArrowDtype),
@@ -231,30 +216,6 @@ class TestColumns:
         assert (found.columns, found.hash) == (expected.columns, expected.hash)
         np.testing.assert_array_equal(found.rows_reader.values(COLUMNS), expected.values)
         np.testing.assert_array_equal(fitted.predict_proba(rows), fitted.predict_proba(COLUMNS))
-
-    @pytest.mark.slow  # the tables are equal
-    @pytest.mark.parametrize("form", FORMS)
-    def test_a_model_of_another_frame_is_the_same(self, form: str, fitted: ScarfClassifier, tmp_path: Path) -> None:
-        rows, expected = FORMS[form](COLUMNS), fitted.predict_proba(COLUMNS)
-        again = clone(fitted).fit(rows, PLACES)
-        assert again.feature_names_in_.tolist() == again.reading_["column"].tolist() == list(COLUMNS)
-        again.save(tmp_path / "m")
-        for model, of in product((again, load_model(tmp_path / "m")), (rows, COLUMNS)):
-            np.testing.assert_array_equal(model.predict_proba(of), expected)
-
-    def test_a_frame_of_the_older_protocol(self) -> None:
-        found, expected = (read(rows, PLACES) for rows in (OlderProtocol(COLUMNS), COLUMNS.drop(columns=UNKNOWN)))
-        assert (found.columns, found.hash) == (expected.columns, expected.hash)
-        np.testing.assert_array_equal(expected.rows_reader.values(frame_of(OlderProtocol(COLUMNS))), found.values)
-
-    @pytest.mark.parametrize("ending", ["csv", "parquet"])
-    def test_a_file_is_the_same_table(self, ending: str, tmp_path: Path) -> None:
-        """Lengths of time are no type of Parquet's that is read from files."""
-        frame, file = COLUMNS.drop(columns="length") if ending == "parquet" else COLUMNS, tmp_path / f"t.{ending}"
-        whole = frame.assign(y=PLACES)
-        whole.to_csv(file, index=False) if ending == "csv" else whole.to_parquet(file)
-        of_file, of_frame = FileSource(file, "y").load(), read(frame, PLACES)
-        assert (of_file.columns, of_file.hash) == (of_frame.columns, of_frame.hash)
 
     def test_reordered_and_extra_columns_change_nothing(self, fitted: ScarfClassifier) -> None:
         rows = COLUMNS[COLUMNS.columns[::-1]].assign(extra=[[1]] * N, same=None)
@@ -297,10 +258,3 @@ def test_columns_of_numbers_are_the_same_as_an_array(tmp_path: Path) -> None:
         np.testing.assert_array_equal(read(rows, PLACES).values, expected.values)
     named.assign(y=PLACES).to_csv(tmp_path / "t.csv", index=False)
     np.testing.assert_array_equal(FileSource(tmp_path / "t.csv", "y").load().values, expected.values)
-
-
-def test_a_day_may_come_as_anything_that_is_one() -> None:
-    days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(n)) for n in RANDOM.integers(0, 300, N)]
-    found = read(pd.DataFrame({"day": days}), PLACES)
-    for form in (pd.to_datetime(pd.Series(days)), pd.Series(days).astype("str"), pd.PeriodIndex(days, freq="D")):
-        np.testing.assert_array_equal(found.rows_reader.values(frame_of(pd.DataFrame({"day": form}))), found.values)

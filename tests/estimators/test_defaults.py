@@ -39,11 +39,6 @@ def test_the_cell_is_chosen_by_the_number_of_labels() -> None:
     assert (some.finetune.fixed_steps, few.finetune.fixed_steps) == (150, 300)
 
 
-def test_few_labels_are_trained_by_the_practical_recipe_as_it_is() -> None:
-    assert config_of(SOME.fewest - 1) == config_of(SOME.fewest - 1, recipe="practical")
-    assert config_of(SOME.fewest) != config_of(SOME.fewest, recipe="practical")
-
-
 @pytest.mark.parametrize(
     ("parameters", "recipe"),
     [

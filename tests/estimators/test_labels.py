@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators.labels import labels_of_classes, labels_of_numbers
+from scarf_lightning.estimators.labels import labels_of_classes
 from tests.estimators.small import N, small, table
 
 X, y = table()
@@ -72,26 +71,3 @@ def test_whole_numbers_are_classes_however_many_there_are() -> None:
 def test_what_is_no_label_is_refused(labels: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         labels_of_classes(labels)
-
-
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        (pd.date_range("2024", periods=20), "y holds values of the type datetime64.*days or seconds"),
-        (pd.date_range("2024", periods=20, tz="UTC"), "y holds values of the type datetime64"),
-        (pd.to_timedelta(range(20), unit="h"), "y holds values of the type timedelta64"),
-        (["a", *map(str, range(19))], "y must hold numbers: .*'a'"),
-    ],
-    ids=["times", "zoned", "lengths", "words"],
-)
-def test_a_regressor_is_told_how_to_make_numbers(values: Any, sentence: str) -> None:
-    with pytest.raises(UsageError, match=sentence):
-        small(is_regressor=True).fit(X.head(20), pd.Series(values))
-
-
-def test_the_advice_for_times_works_and_numbers_may_have_gaps() -> None:
-    times = pd.Series(pd.date_range("2024", periods=20))
-    fitted = small(is_regressor=True).fit(X.head(20), (times - times.min()).dt.days)
-    assert fitted.predict(X).dtype == np.float64
-    found = labels_of_numbers(objects(1, None, 2.5, np.nan, times=3))
-    assert (found.n_unlabelled, found.known.tolist()) == (6, [1, 2.5] * 3)

@@ -12,11 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safetensors.numpy import load_file, save
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 import scarf_lightning
 from scarf_lightning.data.sources import LastTable, open_source
@@ -32,10 +27,9 @@ from scarf_lightning.results.records import read_sealed, sealed
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.training import CellTraining
 from tests.cells import finish
-from tests.composing import ROOT, cells_of, config_of, names
+from tests.composing import cells_of, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn
 from tests.processes import TINY
-from tests.results.sealing import replace_file
 
 WIDTH = 16
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -118,20 +112,6 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
         by_trial = models[name].predictions(values)
         assert np.ptp(by_trial, axis=0).max() > 1e-3, "the trials' networks differ"
         np.testing.assert_allclose(again[name], by_trial.mean(axis=0), atol=1e-6, err_msg=name)
-
-
-def test_answers_and_embeddings_have_their_shapes(scarf: OfACell) -> None:
-    """The most probable class is predicted; embeddings of the trials stand side by side."""
-    model, rows = scarf.model, scarf.rows
-    probabilities, embedded = model.predict_proba(rows), model.transform(rows)
-    assert model.classes_.tolist() == ["no", "yes"]
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    assert model.predict(rows).tolist() == np.where(probabilities[:, 1] > probabilities[:, 0], "yes", "no").tolist()
-    assert model.predict_proba(rows.head(0)).shape == (0, 2)
-    assert (embedded.shape, embedded.dtype) == ((len(rows), 2 * WIDTH), np.float32)
-    assert model.encoder(torch.zeros(2, 1, len(model.description.reader.columns))).shape == (2, 1, WIDTH)
-    with pytest.raises(UsageError, match=r"^The rows lack 'colour', which the model was trained on\.$"):
-        model.predict_proba(rows.drop(columns="colour"))
 
 
 def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn) -> None:
@@ -233,13 +213,6 @@ def test_all_trials_of_all_stacks_are_in_the_model(train_on: TrainOn) -> None:
 
 
 @pytest.mark.slow
-def test_a_trained_encoder_stands_in_a_pipeline(scarf: OfACell) -> None:
-    encoder = FunctionTransformer(load_model(scarf.folder, trial=0, phase="pretrain").transform)
-    scores = cross_val_score(make_pipeline(encoder, LogisticRegression()), scarf.rows, scarf.rows["grade"] > 1, cv=3)
-    assert np.isfinite(scores).all()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "phase", "sentence"),
     [
@@ -258,12 +231,6 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
     rewritten(folder, asdict(cell.config))
     with pytest.raises(UsageError, match=sentence):
         load_model(folder, phase=phase)
-
-
-def test_weights_that_were_not_kept_are_said(train_on: TrainOn) -> None:
-    trained = train_on("keep_weights=false", "pretrain=none")
-    with pytest.raises(UsageError, match=r"were not kept; repeat its command with keep_weights=true force=true\.$"):
-        load_model(trained.folder)
 
 
 @pytest.mark.parametrize(
@@ -312,30 +279,3 @@ def test_a_cell_from_elsewhere_imports_nothing_and_is_taken_as_it_stands(
         load_model(copy)
     assert "hidden" not in str(raised.value)
     assert "antigravity" not in sys.modules
-
-
-@pytest.mark.parametrize(
-    "change", [lambda arrays: arrays.pop("fill"), lambda arrays: arrays.update(more=np.zeros((2, 1)))]
-)
-def test_its_preprocessing_has_the_vectors_that_a_model_needs(
-    change: Callable[[dict[str, Any]], object], copy: Path
-) -> None:
-    for file in copy.glob("stacks/*/preprocessing.safetensors"):
-        arrays = load_file(file)
-        change(arrays)
-        content = save({name: np.asarray(array) for name, array in arrays.items()})
-        replace_file(file.parent, "trials.json", file.name, content)
-    sentence = r"cannot be used: the preprocessing must hold fill, shift, scale as float64\."
-    with pytest.raises(UsageError, match=sentence):
-        load_model(copy)
-
-
-@pytest.mark.slow
-def test_lightning_is_imported_when_something_is_trained(saved: Path) -> None:
-    code = (
-        "import sys, scarf_lightning, pandas; from scarf_lightning import ScarfClassifier, ScarfTransformer\n"
-        f"model = scarf_lightning.load_model({str(saved)!r})\n"
-        "model.transform(pandas.DataFrame({name: [None] for name in model.description.reader.names}))\n"
-        "assert 'pytorch_lightning' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import loguniform, randint, uniform
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.class_weight import compute_sample_weight
 
-from scarf_lightning import ScarfClassifier, load_model
+from scarf_lightning import ScarfClassifier
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.labels import labels_of_classes, weights_of
 from scarf_lightning.estimators.parameters import plain
@@ -63,24 +62,6 @@ class TestSearches:
     def test_grids_of_numpys_values(self, name: str) -> None:
         search = GridSearchCV(small(), GRIDS[name], cv=HALVES, refit=False, error_score="raise").fit(X, y)
         assert set(search.best_params_) == set(GRIDS[name])
-
-    @pytest.mark.parametrize("name", GRIDS)
-    def test_each_setting_of_a_grid_is_read_and_got_back(self, name: str) -> None:
-        for parameter, values in GRIDS[name].items():
-            for value in values:
-                estimator = clone(small().set_params(**{parameter: value}))
-                assert plain(estimator.get_params()[parameter]) == plain(value)
-                estimator._read(X, y, None)
-
-    def test_distributions_of_scipy(self) -> None:
-        drawn = {
-            "finetune__learning_rate": loguniform(1e-4, 1e-2),
-            "finetune__weight_decay": uniform(0, 0.1),
-            "n_trials": randint(1, 3),
-        }
-        asked: dict[str, Any] = {"n_iter": 1, "cv": HALVES, "refit": False, "error_score": "raise", "random_state": 0}
-        search = RandomizedSearchCV(small(), drawn, **asked).fit(X, y)
-        assert set(search.best_params_) == set(drawn)
 
     def test_what_is_set_is_got(self) -> None:
         estimator = small(pretrain="scarf").set_params(corruption__rate=0.3, finetune__learning_rate=np.float64(0.1))
@@ -163,43 +144,3 @@ class TestWeights:
     def test_wrong_ones_are_refused(self, of_classes: Any, of_rows: Any, sentence: str) -> None:
         with pytest.raises(ValueError, match=sentence):
             small(class_weight=of_classes).fit(X, y, sample_weight=of_rows)
-
-
-class TestPaths:
-    def test_the_users_home(self, small_fit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path))
-        small_fit.save("~/m")
-        assert (tmp_path / "m" / "model.json").exists()
-        for path in ("~/m", Path("~/m"), tmp_path / "m"):
-            np.testing.assert_array_equal(load_model(path).predict(X), small_fit.predict(X))
-
-    @pytest.mark.parametrize(
-        ("path", "sentence"),
-        [
-            (None, "The place of a model must be a path, not None"),
-            (3, "must be a path, not 3"),
-            ("a\0b", "can be no path: it holds a NUL character"),
-            ("a\ud800b", "or half a character"),
-            ("~nobody-of-this-name/m", "has no meaning here"),
-        ],
-    )
-    def test_what_is_no_path_is_refused(self, path: Any, sentence: str, small_fit: Any) -> None:
-        for use in (load_model, small_fit.save):
-            with pytest.raises(UsageError, match=sentence):
-                use(path)
-
-    def test_a_working_folder_that_is_gone(
-        self, small_fit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        gone = tmp_path / "gone"
-        gone.mkdir()
-        monkeypatch.chdir(gone)
-        gone.rmdir()
-        with pytest.raises(UsageError, match=r"The working folder is deleted; change to another one with os\.chdir"):
-            small(network="resnet", options={"finetune.max_epochs": 1}, split="stratified").fit(X, y)
-        with pytest.raises(UsageError, match="m cannot be written: No such file or directory"):
-            small_fit.save("m")
-        with pytest.raises(UsageError, match="m is no model: there is no such folder"):
-            load_model("m")
-        small_fit.save(tmp_path / "m")
-        np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), small_fit.predict(X))

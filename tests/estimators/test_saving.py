@@ -73,32 +73,6 @@ class TestSave:
         assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
         assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
-    def test_a_link_a_file_and_a_folder_that_cannot_be_written_are_refused(self, scarf: OfACell, folder: Path) -> None:
-        (folder.parent / "link").symlink_to(folder, target_is_directory=True)
-        for place, sentence in (
-            (folder.parent / "link", "link is a link; name the folder that it leads to"),
-            (folder / "weights.safetensors", r"weights\.safetensors is a file; name a folder"),
-            (folder / "weights.safetensors" / "new", r"weights\.safetensors/new cannot be written: Not a directory"),
-        ):
-            with pytest.raises(UsageError, match=sentence):
-                scarf.model.save(place)
-        assert sorted(path.name for path in folder.parent.iterdir()) == ["link", "model"]
-
-    def test_a_file_that_appears_while_a_model_is_replaced_stays(
-        self, scarf: OfACell, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        rename = Path.rename
-
-        def after_a_note(path: Path, target: Path) -> Path:
-            if path == folder:
-                (folder / "note.txt").write_text("mine")
-            return rename(path, target)
-
-        monkeypatch.setattr(Path, "rename", after_a_note)
-        scarf.model.save(folder)
-        assert (folder / "note.txt").read_text() == "mine"
-        assert [path.name for path in folder.parent.iterdir()] == ["model"]
-
     @pytest.mark.parametrize("step", range(4))
     def test_an_interrupt_leaves_the_old_model_or_the_new_one(
         self, step: int, scarf: OfACell, folder: Path, monkeypatch: pytest.MonkeyPatch

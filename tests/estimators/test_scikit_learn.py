@@ -1,10 +1,8 @@
 """scikit-learn's own checks of estimators, and its tools at work on ours."""
 
-import importlib
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -13,10 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import scarf_lightning
 from scarf_lightning import ScarfClassifier, ScarfRegressor, ScarfTransformer
 from tests.composing import ROOT
-from tests.estimators.small import OF_ENCODERS, small, table
+from tests.estimators.small import OF_ENCODERS, table
 
 SMALL: dict[str, Any] = {
     "network.encoder.width": 32,
@@ -78,11 +75,3 @@ def test_embeddings_feed_a_pipeline_and_have_names() -> None:
     frame = clone(pipeline[0]).set_output(transform="pandas").fit_transform(X)
     assert list(frame.columns) == [f"embedding_{trial}_{n}" for trial in (0, 1) for n in range(8)]
     assert (frame.iloc[:, :8].to_numpy() != frame.iloc[:, 8:].to_numpy()).any()
-
-
-def test_clones_survive_a_reload_and_another_seed_is_another_fit(small_fit: Any) -> None:
-    importlib.reload(scarf_lightning)
-    assert callable(scarf_lightning.report)
-    again, other = clone(small_fit).fit(X, y), small(random_state=1).fit(X, y)
-    np.testing.assert_array_equal(again.predict_proba(X), small_fit.predict_proba(X))
-    assert (other.predict_proba(X) != small_fit.predict_proba(X)).any()

@@ -1,7 +1,6 @@
 """Encoders of one's own: modules that Lightning's users bring, and pre-trained weights."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,14 +137,6 @@ def test_the_file_of_a_pretraining_is_an_encoder(tmp_path: Path, trials: int) ->
             assert torch.equal(module.encoder.state_dict()[name], tensor)
 
 
-def test_checkpoints_with_a_trial_axis_load_as_before() -> None:
-    """Earlier releases kept the axis of one trial."""
-    module, other = (PretrainModule(SMALL, data=data_with_gaps()) for _ in range(2))
-    earlier = {name: torch.randn_like(tensor) for name, tensor in module.named_parameters()}
-    other.load_state_dict(earlier)
-    assert all(torch.equal(tensor, earlier[name]) for name, tensor in other.named_parameters())
-
-
 class Mean(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x.mean(dim=0, keepdim=True)
@@ -172,23 +163,3 @@ class Pair(nn.Module):
 def test_what_gives_no_embedding_a_row_is_refused(kind: type[PlainModule], make: Any, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         kind(encoder=make(), data=data_with_gaps())
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (partial(PretrainModule, "network=resnet"), "network=resnet has no effect on an encoder of your own"),
-        (partial(PretrainModule, network={"encoder": {"width": 3}}), "network.encoder.width=3 has no effect"),
-        (partial(FinetuneModule, method="dropout", data=data_with_gaps()), "put dropout into your encoder"),
-        (partial(FinetuneModule, data=data_with_gaps(trials=2)), "Linear is one network; use trials=1"),
-    ],
-)
-def test_what_has_no_effect_on_an_encoder_of_ones_own_is_refused(make: Any, sentence: str) -> None:
-    with pytest.raises(UsageError, match=sentence):
-        make(encoder=nn.Linear(D, 3))
-
-
-def test_a_checkpoint_without_an_encoder_is_refused(tmp_path: Path) -> None:
-    torch.save({"state_dict": {"layer.weight": torch.ones(2)}}, tmp_path / "other.ckpt")
-    with pytest.raises(UsageError, match="has no encoder in it; give the checkpoint of a PretrainModule"):
-        FinetuneModule(encoder=tmp_path / "other.ckpt")

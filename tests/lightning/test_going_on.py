@@ -131,13 +131,3 @@ def test_early_stopping_goes_on_and_ends_at_the_same_epoch(
 
     assert goes_on.current_epoch == never_stopped.current_epoch == 8
     check_equal(resumed, straight)
-
-
-def test_an_epoch_of_some_batches_goes_on_with_the_next_epoch(tmp_path: Path) -> None:
-    """With ``limit_train_batches`` an epoch ends before its order does."""
-    straight, _ = trained(FinetuneModule, trials=1, max_epochs=4, limit_train_batches=2)
-    keep = ModelCheckpoint(tmp_path, filename="last")
-    trained(FinetuneModule, keep, trials=1, max_epochs=2, limit_train_batches=2)
-    checkpoint = tmp_path / "last.ckpt"
-    resumed, _ = trained(FinetuneModule, trials=1, checkpoint=checkpoint, max_epochs=4, limit_train_batches=2)
-    check_equal(resumed, straight)

@@ -7,17 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import (
-    BaseFinetuning,
     EarlyStopping,
-    EMAWeightAveraging,
     ModelCheckpoint,
-    StochasticWeightAveraging,
-    WeightAveraging,
 )
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score
@@ -153,85 +148,6 @@ def test_early_stopping_and_flags_of_the_trainer_work() -> None:
     clipped = trainer(gradient_clip_val=0.1, accumulate_grad_batches=2, limit_train_batches=4, max_epochs=1)
     clipped.fit(FinetuneModule(FINE), data)
     assert clipped.global_step == 2
-
-
-@pytest.mark.parametrize(
-    ("kind", "callback"),
-    [
-        (FinetuneModule, WeightAveraging),
-        pytest.param(CotrainModule, EMAWeightAveraging, marks=pytest.mark.slow),
-        pytest.param(PretrainModule, partial(StochasticWeightAveraging, 1e-2), marks=pytest.mark.slow),
-    ],
-)
-def test_weights_are_averaged_by_callbacks_of_lightning(kind: type[PlainModule], callback: Any) -> None:
-    """The average of one step is its weights, so that of an epoch's steps differs from its last ones."""
-    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=90), "c": list("xyz") * 30, "y": ["n", "y"] * 45})
-    frame.loc[3, "a"] = np.nan
-    plain, averaged = kind(SMALL), kind(SMALL)
-    trainer(max_epochs=1).fit(plain, TableDataModule(frame, "y", trials=2))
-    trainer(callback(), max_epochs=1).fit(averaged, TableDataModule(frame, "y", trials=2))
-
-    assert plain.state_dict().keys() == averaged.state_dict().keys()
-    if callback is WeightAveraging:
-        assert any(not torch.equal(weight, averaged.state_dict()[name]) for name, weight in plain.state_dict().items())
-
-
-class AtEpochEnd(pl.Callback):
-    """The training loss as a callback reads it."""
-
-    def __init__(self) -> None:
-        self.read: list[float] = []
-
-    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.read.append(float(trainer.callback_metrics["train_loss"]))
-
-
-def test_callbacks_read_the_training_loss_of_an_epoch_at_its_end() -> None:
-    reads, curves = AtEpochEnd(), Curves()
-    trainer(reads, curves).fit(FinetuneModule(FINE), wdbc(trials=2))
-    assert reads.read == [epoch["train_loss"] for epoch in curves.epochs]
-
-
-class Thaws(BaseFinetuning):
-    """Trains f from the second epoch on, with a learning rate of its own."""
-
-    def freeze_before_training(self, pl_module: pl.LightningModule) -> None:
-        self.freeze(pl_module.encoder)
-
-    def finetune_function(self, pl_module: pl.LightningModule, epoch: int, optimizer: torch.optim.Optimizer) -> None:
-        if epoch == 1:
-            self.unfreeze_and_add_param_group(pl_module.encoder, optimizer, lr=1e-5)
-
-
-def test_a_callback_freezes_the_encoder_and_trains_it_later() -> None:
-    data = wdbc()
-    module = FinetuneModule(FINE, data=data)
-    assert module.encoder is module.classifier.encoder
-    before = {name: weight.clone() for name, weight in module.encoder.state_dict().items()}
-    trainer(Thaws(), max_epochs=1).fit(module, data)
-    assert all(torch.equal(weight, before[name]) for name, weight in module.encoder.state_dict().items())
-
-    fitting = trainer(Thaws(), max_epochs=2)
-    fitting.fit(module, data)
-    assert any(not torch.equal(weight, before[name]) for name, weight in module.encoder.state_dict().items())
-    assert fitting.optimizers[0].param_groups[-1]["lr"] == 1e-5
-
-
-@pytest.mark.slow
-def test_a_frame_and_a_file_are_the_same_table(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": random.normal(size=80), "colour": random.choice(["red", "blue"], 80)})
-    frame["plan"] = np.where(frame["size"] + random.normal(size=80) > 0, "a", "b")
-    frame.loc[3:8, "size"] = np.nan
-    frame.to_csv(tmp_path / "table.csv", index=False)
-
-    measured = []
-    for table in (frame, pa.Table.from_pandas(frame), tmp_path / "table.csv"):
-        data, module = TableDataModule(table, "plan", ["scaling=zscore"], trials=2), FinetuneModule(FINE)
-        trainer(max_epochs=1).fit(module, data)
-        measured += trainer().test(module, data, verbose=False)
-
-    assert measured[0] == measured[1] == measured[2]
 
 
 def test_numbers_are_measured_by_their_own_metrics() -> None:

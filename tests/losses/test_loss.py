@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.losses.loss import (
     AlignUniform,
     BarlowTwins,
@@ -26,12 +25,9 @@ from scarf_lightning.losses.loss import (
     squared_distance,
     uniformity,
 )
-from scarf_lightning.pretexts.scarf import ScarfAE
-from tests.losses.random_views import SHAPES, assert_a_stack_is_a_loop_over_trials, lengths, rotation, views
+from tests.losses.random_views import SHAPES, lengths, rotation, views
 
 SAME, ZERO = torch.ones(8, 3, dtype=torch.float64), torch.zeros(8, 3, dtype=torch.float64)
-OPPOSITE = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
-UNCORRELATED = 1e3 * torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
 
 
 def of_reconstruction(output: np.ndarray, target: np.ndarray) -> float:
@@ -239,49 +235,6 @@ ROW = torch.tensor([[3.0, 4.0]])
 SURE = torch.full((4, 1), 1000.0)
 
 
-@pytest.mark.parametrize(
-    ("loss", "first", "second", "value"),
-    [
-        pytest.param(Reconstruction(), 2 * ROW, ROW, 12.5, id="a right direction is not enough"),
-        pytest.param(Reconstruction(), ROW, ROW, 0, id="equal rows"),
-        pytest.param(Discrimination(), -SURE, SURE, 0, id="sure and right"),
-        pytest.param(Discrimination(), SURE, -SURE, 1000, id="sure and wrong costs its logit"),
-        pytest.param(Discrimination(), SURE.double(), SURE.double(), 500, id="half of them right"),
-        pytest.param(InfoNCE(), *views(1, 4), 0, id="a row is its own only candidate"),
-        pytest.param(InfoNCE(), SAME, SAME, 0, id="collapsed embeddings"),
-        pytest.param(barlow_twins, UNCORRELATED, UNCORRELATED, 0, id="C is the identity"),
-        pytest.param(barlow_twins, UNCORRELATED, -UNCORRELATED, 8, id="C is minus it: 4 for each feature"),
-        pytest.param(barlow_twins, UNCORRELATED, UNCORRELATED[:, [1, 0]], 2 + 2 * 5e-3, id="off the diagonal"),
-        pytest.param(barlow_twins, *views(1, 4), 4, id="a row alone correlates with nothing"),
-        pytest.param(barlow_twins, SAME, views(8, 3)[0], 3, id="equal rows correlate with nothing"),
-        pytest.param(AlignUniform(), SAME, SAME, 0, id="aligned and not spread"),
-        # A network that died must not look better than one that spreads its rows.
-        pytest.param(AlignUniform(), ZERO, ZERO, 0, id="all zero"),
-        pytest.param(lambda *_: uniform_loss(ZERO, 2.0), ZERO, ZERO, 0, id="all zero, as published"),
-        pytest.param(squared_distance, OPPOSITE, -OPPOSITE, 4, id="opposite rows"),
-        pytest.param(lambda first, _: uniformity(first), OPPOSITE, OPPOSITE, -8, id="spread of opposite rows"),
-    ],
-)
-def test_a_loss_by_hand(loss: Any, first: Tensor, second: Tensor, value: float) -> None:
-    assert loss(first, second).item() == pytest.approx(value, rel=1e-6, abs=1e-12)
-
-
-def test_one_row_has_no_pair_and_its_spread_no_gradient() -> None:
-    z = torch.ones(1, 3, requires_grad=True)
-    spread = uniformity(z)
-    spread.backward()
-    assert spread.item() == 0
-    assert z.grad is not None
-    assert z.grad.eq(0).all()
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("n_rows", [1, 2, 7, 8, 17, 31])
-def test_logits_of_a_stack_are_a_loop_over_trials(n_rows: int, dtype: torch.dtype) -> None:
-    """They lie next to each other across trials, so where a vector of them begins depends on the stack."""
-    assert_a_stack_is_a_loop_over_trials(Discrimination(), *views(30, n_rows, 1, dtype=dtype))
-
-
 EYE = torch.eye(4, dtype=torch.float64)
 LONGER = torch.tensor([[1.0, 0.2], [9.0, 9.0], [9.0, 0.0]])
 NEAR = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]])
@@ -312,11 +265,3 @@ def test_the_error_is_the_share_of_rows_that_are_taken_for_another(
     loss: Any, clean: Any, corrupted: Any, error: Any
 ) -> None:
     assert loss.error(torch.as_tensor(clean), torch.as_tensor(corrupted)).tolist() == pytest.approx(error)
-
-
-def test_a_reconstruction_is_not_right_or_wrong() -> None:
-    pretext = ScarfAE(Marginal(), Exact(), Reconstruction())
-    assert Reconstruction.has_error is pretext.has_error is False
-    output, target = views(2, 2)
-    with pytest.raises(TypeError, match="not right or wrong"):
-        pretext.compute_error((output,), (target,))

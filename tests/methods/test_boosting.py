@@ -1,6 +1,5 @@
 """Gradient boosting on typed columns."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,10 +10,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Few
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.methods import Method
-from scarf_lightning.methods.boosting import HistGradientBoosting, LightGBM, smallest
+from scarf_lightning.methods.boosting import HistGradientBoosting, LightGBM
 from tests.methods.libraries import PLAIN, assert_it_is_its_librarys, raw, seed_of
 from tests.stacks import MakeStack
 
@@ -77,31 +74,3 @@ def test_lightgbm_is_its_own_with_categories(patients: Table, make_stack: MakeSt
     model.fit(frame(stack, stack.data.labelled), stack.data.labels[0])
     test = frame(stack, stack.data.test)
     np.testing.assert_array_equal(found, model.predict(test) if is_number else model.predict_proba(test))
-
-
-def test_columns_of_too_many_categories_are_numbered(make_stack: MakeStack) -> None:
-    codes = np.arange(600) % 300
-    table = Table.from_frame(
-        pd.DataFrame({"code": pd.Series([f"c{n:03}" for n in codes])}),
-        pd.Series(np.where(codes < 150, "low", "high"), name="class"),
-        categorical=[True], name="codes", source="made up",
-    )  # fmt: skip
-    stack = make_stack(table, [0])
-    predictions = HistGradientBoosting(max_iter=20).run(stack, PLAIN).predictions[0]
-    assert (predictions.argmax(axis=1) == table.labels[stack.data.test[0]]).mean() > 0.97
-
-
-@pytest.mark.parametrize(
-    ("make", "usual"), [(HistGradientBoosting, "min_samples_leaf"), (LightGBM, "min_child_samples")]
-)
-def test_twenty_labels_are_enough_for_a_split(
-    patients: Table, make_stack: MakeStack, make: Callable[..., Method], usual: str
-) -> None:
-    """A leaf holds a tenth of few labels; by the libraries' own smallest leaf all test rows get the same class."""
-    if make is LightGBM:
-        pytest.importorskip("lightgbm")
-    stack = make_stack(patients, [0], regime=Few(20))
-    chosen = [make(**options).run(stack, PLAIN).predictions[0].argmax(axis=1) for options in ({}, {usual: 20})]
-    assert [len(set(classes)) for classes in chosen] == [3, 1]
-    for n_labels, rows in ((3, 1), (20, 2), (199, 19), (200, 20), (10_000, 20)):
-        assert smallest(20, n_labels) == rows

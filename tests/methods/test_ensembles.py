@@ -1,7 +1,5 @@
 """Bagging beside a loop over single networks, and the samples that its members learn from."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -53,10 +51,3 @@ def test_a_member_learns_from_labelled_rows_with_their_labels_and_from_some_of_t
     assert np.mean(shares) == pytest.approx(0.635, abs=0.08)
     assert not torch.equal(samples[0].rows, samples[1].rows), "each member has a sample of its own"
     assert not torch.equal(samples[0].rows[0], samples[0].rows[1])
-
-
-def test_weights_of_rows_are_drawn_with_them(patients: Table, make_stack: MakeStack) -> None:
-    weighted = replace(patients, weights=np.arange(199) + 1.0)
-    sample = Bagging().bootstrapped(make_stack(weighted, [0]), 0)
-    assert sample.weights is not None
-    assert (sample.weights[0].numpy() == sample.rows[0].numpy() + 1).all()

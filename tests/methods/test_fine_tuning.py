@@ -93,22 +93,6 @@ class TestMixup:
         assert shares.shape == (100, 1, 1), "one a mini-batch and trial"
         assert (shares - 0.5).abs().max() < 0.01
 
-    def test_the_method_trains_on_it(self, patients: Table, make_stack: MakeStack) -> None:
-        """The first step's loss, by hand from the trial's own streams; an unusual alpha tells that it arrives."""
-        stack = make_stack(patients, [0], precision="64-true")
-        fit = Mixup(5.0).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=1, batch_size=200))).fit
-        assert fit is not None
-        order = stack.streams.torch([0], Purpose.FINETUNE_ORDER).permutations(139)[0]
-        random = stack.streams.torch([0], Purpose.MIXUP)
-        share = scipy.stats.beta.ppf(random.uniform(1, 1).item(), 5, 5)
-        partner = random.permutations(139)[0]
-        classifier = fresh_classifier(stack)
-        x = classifier.encoder.one_hot(stack.raw(stack.data.labelled))[0, order]
-        y = F.one_hot(torch.from_numpy(stack.data.labels[0])[order], 3).double()
-        mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
-        expected = F.cross_entropy(classifier.predict_encoded(mixed_x[None])[0], mixed_y).item()
-        assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-9)
-
 
 class TestDropout:
     @pytest.fixture
@@ -146,18 +130,6 @@ class TestDropout:
         predicted = classifier.eval()(x)
         assert not torch.equal(logits, predicted), "prediction leaves nothing out"
         assert torch.equal(classifier(x), predicted)
-
-    def test_masks_come_from_the_stream_of_the_trial(
-        self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
-    ) -> None:
-        """By hand, layer by layer."""
-        stack = make_stack(patients, [3, 5], width=8)
-        finetune_module(stack, SETTINGS, supervision=Dropout(0.25)).train().classifier(stack.raw(stack.data.train))
-        for t, trial in enumerate((3, 5)):
-            generator = torch.Generator().manual_seed(stack.streams.seed_of(trial, Purpose.DROPOUT))
-            for before, after in calls:
-                kept = torch.rand(139, 8, generator=generator) >= 0.25
-                assert torch.equal(after[t], torch.where(kept, before[t] / 0.75, 0.0))
 
     def test_validation_and_prediction_leave_nothing_out(self, patients: Table, exact: Stack) -> None:
         settings = FinetuneSettings(max_epochs=1, batch_size=46, restore_best=False)

@@ -15,14 +15,11 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Few
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
-from scarf_lightning.methods.named_estimator import NamedEstimator, distribution_of
-from scarf_lightning.options.combinations import unused_options
+from scarf_lightning.methods.named_estimator import NamedEstimator
 from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
-from scarf_lightning.training.trained_stack import TrainedStack
 from tests.cells import DATA_HASH
 from tests.composing import cells_of, config_of
 from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys
-from tests.short_training import training_of
 from tests.stacks import MakeStack
 
 
@@ -159,28 +156,6 @@ def test_its_name_and_its_options_are_its_identity() -> None:
     cells = cells_of(asked[0], f"{asked[1]},sklearn.naive_bayes.GaussianNB")
     assert len({fingerprint(identity(cell.config, DATA_HASH)) for cell in cells}) == 2
     assert all(cell.config.pretrain.name == "none" for cell in cells)
-
-
-@pytest.mark.parametrize("value", ["3", "[a]", "text"])
-def test_options_are_given_by_name(value: str) -> None:
-    said = re.escape("method.options must be options by name, as in method.options={a:1")
-    with pytest.raises(UsageError, match=said):
-        config_of("method=sklearn", f"method.options={value}")
-
-
-def test_an_estimators_distribution_is_that_of_its_package() -> None:
-    assert distribution_of("sklearn.svm.SVC") == "scikit-learn"
-    assert distribution_of(SPY) is None
-
-
-@pytest.mark.slow
-def test_the_record_has_the_version_of_its_package() -> None:
-    xgboost = pytest.importorskip("xgboost")
-    config = config_of("method=sklearn", "method.estimator=xgboost.XGBClassifier", "method.options={n_estimators:3}")
-    ran = training_of(config, WdbcSource().load()).run([0])
-    assert isinstance(ran, TrainedStack)
-    assert ran.record([0]).environment["packages"][distribution_of("xgboost.XGBClassifier")] == xgboost.__version__
-    assert "encoding" in unused_options(config)
 
 
 @pytest.mark.slow

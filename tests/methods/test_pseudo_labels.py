@@ -17,7 +17,6 @@ from scarf_lightning.methods.pseudo_labels import (
     PseudoLabels,
     SelfTrain,
     TriTrain,
-    agreed_labels,
     agrees_with_neighbours,
     majority_vote,
 )
@@ -135,21 +134,6 @@ def test_deep_knn_drops_planted_wrong_labels(make_stack: MakeStack, fits: Fits, 
     assert (~wrong[kept]).sum() >= 0.9 * (~wrong[before]).sum(), "nine of ten right ones stay"
 
 
-def test_deep_knn_keeps_all_rows_if_fewer_than_two_would_stay(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch, fits: Fits
-) -> None:
-    result = DeepKNN().run(stack, SupervisedPhase(FinetuneSettings(max_epochs=2, learning_rate=1e12)))
-    assert (result.diverged.tolist(), result.predictions[0].shape) == ([True], (40, 3))
-    for n_kept, n_trained in ((0, 139), (1, 139), (2, 2)):
-        monkeypatch.setattr(
-            "scarf_lightning.methods.pseudo_labels.agrees_with_neighbours",
-            lambda _, labels, *rest, n_kept=n_kept: np.arange(139) < n_kept,
-        )
-        fits.examples.clear()
-        DeepKNN().run(stack, QUICK)
-        assert [len(examples) for examples in fits.examples] == [139, n_trained]
-
-
 def test_self_training_adds_only_what_passes_the_threshold(semi: Stack, unlabelled: Any, fits: Fits) -> None:
     fits.says = confident(fits, {1: unlabelled[:10], 3: unlabelled[10:15]})
     outcome = SelfTrain(iterations=4).run(semi, QUICK)
@@ -163,30 +147,6 @@ def test_self_training_adds_only_what_passes_the_threshold(semi: Stack, unlabell
     assert outcome.fits.tolist() == [5]
 
 
-def test_self_training_keeps_a_label_that_it_would_no_longer_give(semi: Stack, unlabelled: Any, fits: Fits) -> None:
-    """The n-th model is sure of class n - 1 for even rows; odd ones lie at the threshold, which is not above it."""
-    fits.says = lambda rows: sure_of(len(fits.predicted) - 1, np.where(rows[0] % 2 == 0, 0.8, 0.75))
-    SelfTrain(iterations=2).run(semi, QUICK)
-    n, even, odd = semi.data.labelled.shape[1], unlabelled[unlabelled % 2 == 0], unlabelled[unlabelled % 2 == 1]
-    assert [rows.tolist() for rows in fits.predicted[:2]] == [unlabelled.tolist(), odd.tolist()]
-    assert fits.examples[-1].rows[0, n:].tolist() == even.tolist()
-    assert (fits.examples[-1].targets[0, n:] == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("method", "to_the_end", "fitted"),
-    [(SelfTrain(iterations=10), 2, 1), (TriTrain(iterations=10), 6, 3)],
-    ids=["self_train", "tri_train"],
-)
-def test_it_ends_when_all_rows_have_a_label(
-    method: Any, to_the_end: int, fitted: int, semi: Stack, patients: Table, make_stack: MakeStack, fits: Fits
-) -> None:
-    fits.says = confident(fits, {1: semi.data.train[0]})
-    assert method.run(semi, QUICK).fits.tolist() == [to_the_end]
-    fits.says = None
-    assert method.run(make_stack(patients, [0, 1]), QUICK).fits.tolist() == [fitted] * 2, "none lacks one at first"
-
-
 def test_a_label_once_given_stays() -> None:
     training = PseudoLabels(np.array([1]), np.array([0]), np.array([5, 6, 7]))
     training.add(np.array([False, True, False]), np.array([9, 2, 9]))
@@ -195,39 +155,10 @@ def test_a_label_once_given_stays() -> None:
     assert (training.rows.tolist(), training.labels.tolist()) == ([1, 6, 5, 7], [0, 2, 1, 1])
 
 
-def test_two_models_agree_where_both_are_confident_of_the_same_class() -> None:
-    one = np.array([[0.8, 0.2], [0.8, 0.2], [0.8, 0.2], [0.7, 0.3]])
-    other = np.array([[0.9, 0.1], [0.1, 0.9], [0.7, 0.3], [0.9, 0.1]])
-    assert agreed_labels(one, other, 0.75).tolist() == [True, False, False, False]
-
-
-def test_two_votes_beat_the_third_whatever_its_probability() -> None:
-    for probabilities in np.random.default_rng(0).dirichlet(np.full(3, 0.3), (200, 3, 1)):
-        votes = np.bincount(probabilities.argmax(axis=2).ravel(), minlength=3)
-        voted = majority_vote(probabilities)
-        assert voted.sum() == pytest.approx(1)
-        assert voted.argmax() == (votes.argmax() if votes.max() >= 2 else probabilities.mean(axis=0).argmax())
-
-
 def test_a_vote_has_eight_tenths_of_the_weight_and_the_mean_the_rest() -> None:
     probabilities = np.array([[[0.6, 0.4, 0.0]], [[0.5, 0.2, 0.3]], [[0.0, 0.0, 1.0]]])
     by_hand = [0.8 * 2 / 3 + 0.2 * 1.1 / 3, 0.2 * 0.6 / 3, 0.8 / 3 + 0.2 * 1.3 / 3]
     np.testing.assert_allclose(majority_vote(probabilities), [by_hand], rtol=1e-12)
-
-
-def test_tri_training_gives_each_model_what_the_other_two_agree_on(semi: Stack, unlabelled: Any, fits: Fits) -> None:
-    # From the second model on they are sure of ten rows: only the first model may be given them.
-    fits.says = confident(fits, {2: unlabelled[:10]})
-    outcome = TriTrain(iterations=1).run(semi, QUICK)
-    n = semi.data.labelled.shape[1]
-    assert [len(examples) for examples in fits.examples] == [n, n, n, n + 10, n, n]
-    assert len(set(fits.numbers)) == 6
-    samples = [examples.rows[0].tolist() for examples in fits.examples[:3]]
-    assert all(set(sample) <= set(semi.data.labelled[0]) for sample in samples), "bootstrap samples"
-    assert samples[0] != samples[1] != samples[2]
-    assert outcome.fits.tolist() == [6]
-    votes = [each[0] for each in fits.predictions[-3:]]
-    np.testing.assert_array_equal(outcome.predictions, majority_vote(np.stack(votes))[None])
 
 
 def test_tri_training_over_three_iterations(semi: Stack, unlabelled: Any, fits: Fits) -> None:

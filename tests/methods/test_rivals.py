@@ -22,7 +22,7 @@ from scarf_lightning.data.trials import Few, Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
-from scarf_lightning.methods.rivals import CatBoost, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost, seeded
+from scarf_lightning.methods.rivals import CatBoost, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys, seed_of, weights_of
 from tests.stacks import MakeStack, task, unbalanced
@@ -147,23 +147,6 @@ def test_catboost_knows_which_columns_are_categories(
     np.testing.assert_allclose(outcome.predictions[0], direct.predict_proba(test), atol=1e-6)
 
 
-def test_catboost_guesses_the_classes_shares_where_all_columns_are_constant(make_stack: MakeStack) -> None:
-    target = pd.Series(["a", "b", "b"] * 20, name="class")
-    frame = pd.DataFrame({"same": np.ones(60)})
-    stack = make_stack(Table.from_frame(frame, target, categorical=[False], name="flat", source="made up"), [0])
-    probabilities = CatBoost(iterations=5).run(stack, PLAIN).predictions[0]
-    shares = np.bincount(stack.data.labels[0]) / len(stack.data.labels[0])
-    np.testing.assert_allclose(probabilities, np.tile(shares, (len(probabilities), 1)))
-
-
-def test_what_a_user_leaves_alone_is_as_the_packages_have_it() -> None:
-    """But for the number of a forest's trees."""
-    boosted = CatBoostClassifier(verbose=False, allow_writing_files=False).fit([[0], [1]], [0, 1]).get_all_params()
-    assert (CatBoost().iterations, CatBoost().depth) == (boosted["iterations"], boosted["depth"])
-    forest, ours = RandomForestClassifier().get_params(), vars(RandomForest())
-    assert {option: forest[option] for option in ours} == ours | {"n_estimators": 100}
-
-
 @pytest.mark.parametrize(
     "method",
     [Logistic(), RandomForest(n_estimators=5), CatBoost(iterations=5), XGBoost(n_estimators=5), Probe()],
@@ -215,31 +198,3 @@ def test_probing_is_scikit_learns_model_on_the_embeddings(
         own = EQUALS_OF_PROBES[model].fit(scaler.transform(train), stack.data.labels[t])
         expected = (own.predict if model == "ridge" else own.predict_proba)(scaler.transform(test))
         np.testing.assert_allclose(outcome.predictions[t], expected, rtol=1e-4, atol=1e-5)
-
-
-def test_more_neighbours_than_rows_are_all_of_them(stack: Stack) -> None:
-    few = replace(stack, data=replace(stack.data, labelled=stack.data.labelled[:, :3], labels=np.array([[0, 1, 1]])))
-    np.testing.assert_allclose(Probe("knn", k=50).run(few, PLAIN).predictions[0, :, 1], 2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("method", "option"),
-    [
-        (RandomForest(n_estimators=2), "n_jobs"),
-        (XGBoost(n_estimators=2), "n_jobs"),
-        (CatBoost(iterations=2), "thread_count"),
-    ],
-    ids=lambda given: getattr(given, "name", ""),
-)
-def test_a_rival_takes_one_thread(stack: Stack, monkeypatch: pytest.MonkeyPatch, method: Rival, option: str) -> None:
-    """Many processes share the machine."""
-    threads = []
-
-    def spied(*asked: Any) -> Any:
-        model = seeded(*asked)
-        threads.append(model.get_params()[option])
-        return model
-
-    monkeypatch.setattr("scarf_lightning.methods.rivals.seeded", spied)
-    method.run(stack, PLAIN)
-    assert threads == [1]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from sklearn.preprocessing import OneHotEncoder
 from torch import Tensor, nn
 
 from scarf_lightning.networks import BatchNorm, Dropout, OneHot, initialise
-from scarf_lightning.networks.layers import SomeColumns
 from scarf_lightning.randomness import StackedGenerator
 
 
@@ -44,26 +42,6 @@ def test_columns_are_encoded_as_by_scikit_learn(n_categories: list[int], n_rows:
     encoded = one_hot(torch.from_numpy(x))
     assert expected.shape[1] == sum(max(count, 1) for count in n_categories)
     assert (encoded.numpy() == expected).all()
-
-
-@pytest.mark.parametrize(
-    ("n_categories", "x", "encoded"),
-    [
-        (
-            [0, 3, 0, 1],
-            [[0.5, 2.0, 1.0, 0.0], [1.0, 0.0, -3.0, 0.0]],
-            [[0.5, 0, 0, 1, 1.0, 1], [1.0, 1, 0, 0, -3.0, 1]],
-        ),
-        ([0, 2], [[1.0, 1.0], [0.0, 0.0]], [[1.0, 0, 1], [0.0, 1, 0]]),  # a number that equals a code is no category
-        ([0, 0], [[0.1, 1e30], [-2.0, 0.0]], [[0.1, 1e30], [-2.0, 0.0]]),  # numbers pass untouched
-        ([1000], torch.arange(1000.0).unsqueeze(1), torch.eye(1000)),  # many codes stay apart
-    ],
-)
-def test_columns_are_encoded_by_hand_in_float32_and_nothing_is_learnt(n_categories: Any, x: Any, encoded: Any) -> None:
-    one_hot = OneHot(n_categories)
-    assert torch.equal(one_hot(torch.as_tensor(x)), torch.as_tensor(encoded))
-    assert list(one_hot.parameters()) == []
-    assert one_hot.state_dict() == {}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -212,42 +190,3 @@ def test_weights_are_normal_and_cut_and_have_the_variance_of_the_scheme(scheme: 
 def test_weights_are_distributed_as_torchs(scheme: str, function: Callable[[Tensor], Tensor] | None) -> None:
     weight = drawn(scheme, seed=4).weight.detach()
     assert stats.ks_2samp(weight.flatten().numpy(), torch_linear(function).numpy()).pvalue > 1e-3
-
-
-def test_biases_as_pytorch_starts_them() -> None:
-    n_out = 4000
-    bias = drawn("pytorch", 25, n_out).bias.detach()
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        plain = nn.Linear(25, n_out).bias.detach().numpy()
-    assert bias.abs().max() <= 0.2 * (1 + 1e-6)
-    assert bias.var().item() == pytest.approx(0.2**2 / 3, rel=5 * math.sqrt(0.8 / n_out))
-    assert stats.ks_2samp(bias.numpy(), plain).pvalue > 1e-4
-
-
-def test_layers_are_drawn_one_after_the_other_and_alone() -> None:
-    """A layer that is no linear one keeps what it has, and takes nothing from the stream."""
-    network = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Sequential(nn.Linear(4, 4)))
-    initialise(network, "glorot_uniform", torch.Generator().manual_seed(3))
-    random = torch.Generator().manual_seed(3)
-    assert not network[0].bias.any(), "biases of Glorot are zero"
-    for layer in (network[0], network[2][0]):
-        expected = (2 * torch.rand(4, 4, generator=random) - 1) * math.sqrt(6 / 8)
-        assert torch.equal(layer.weight, expected.T)
-    assert torch.equal(network[1].weight, torch.ones(4))
-
-
-@pytest.mark.usefixtures("float64_default")
-def test_numbers_are_those_of_float32_whatever_the_default_dtype() -> None:
-    layer = nn.Linear(7, 5, dtype=torch.float64)
-    initialise(layer, "pytorch", torch.Generator().manual_seed(1))
-    single = drawn("pytorch", 7, 5).to(torch.float32)
-    torch.testing.assert_close(layer.weight, single.weight.double(), rtol=1e-6, atol=0)
-    torch.testing.assert_close(layer.bias, single.bias.double(), rtol=1e-6, atol=0)
-
-
-def test_some_columns_of_the_last_axis_are_picked_in_their_order() -> None:
-    x = torch.arange(24.0).reshape(2, 3, 4)
-
-    assert len(SomeColumns([2, 0])) == 2
-    torch.testing.assert_close(SomeColumns([2, 0])(x), x[..., [2, 0]])

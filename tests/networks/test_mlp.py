@@ -4,30 +4,21 @@ import inspect
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Full, prepare_trials
-from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.stack import Stack
-from scarf_lightning.networks import Columns, Dropout, Network, ReLUNetwork, rates_of
+from scarf_lightning.networks import Columns, Dropout, Network, ReLUNetwork
 from scarf_lightning.networks.mlp import (
     MLP,
     MLPPLE,
     MLPPLR,
     LinearReLUPerFeature,
-    Periodic,
     PiecewiseLinear,
     WithNumericEmbeddings,
 )
-from scarf_lightning.options.settings import FinetuneSettings, NetworkSettings
-from scarf_lightning.randomness import Streams
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table, train
 from tests.stacks import normal
 
@@ -60,16 +51,6 @@ def test_the_papers_encoder_has_its_layers() -> None:
     assert MLP(width=4, depth=1).build(Columns((0,)), None)(torch.ones(3, 1)).shape == (3, 4)
 
 
-@pytest.mark.parametrize(("is_encoder", "places"), [(False, 2), (True, 3)])
-def test_dropout_follows_every_layer_but_the_last_unless_told(
-    is_encoder: bool, places: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = []
-    monkeypatch.setattr(Dropout, "forward", lambda self, x: seen.append(x.shape) or x)
-    ReLUNetwork([5, 8, 7, 3], dropout=0.5, is_encoder=is_encoder)(torch.ones(4, 5))
-    assert seen == [(4, 8), (4, 7), (4, 3)][:places]
-
-
 N_FEATURES, N_IN, N_OUT = 60, 25, 50
 
 
@@ -84,14 +65,6 @@ def test_every_feature_starts_as_a_linear_layer_of_torchs() -> None:
         # The sample variance of n uniform draws has a relative deviation of sqrt(0.8 / n).
         for drawn in (ours, theirs):
             assert drawn.var().item() == pytest.approx(0.2**2 / 3, rel=5 * math.sqrt(0.8 / drawn.numel()))
-
-
-def test_each_feature_has_a_layer_of_its_own() -> None:
-    torch.manual_seed(0)
-    layer, x = LinearReLUPerFeature(3, 2, 4), torch.randn(7, 3, 2)
-    for feature in range(3):
-        alone = nn.functional.linear(x[:, feature], layer.weight[feature].T, layer.bias[feature]).relu()
-        torch.testing.assert_close(layer(x)[:, feature], alone)
 
 
 COLUMNS = Columns((3, 0, 1, 0))
@@ -150,51 +123,6 @@ def test_it_is_the_authors_package_with_its_defaults() -> None:
     defaults, usual = inspect.signature(authors.PeriodicEmbeddings).parameters, MLPPLR()
     assert (usual.frequencies, usual.embedding) == tuple(defaults[n].default for n in ("n_frequencies", "d_embedding"))
     assert usual.frequency_scale == 10 * defaults["frequency_init_scale"].default
-
-
-def test_embeddings_learn_faster_than_other_weights() -> None:
-    """Frequencies of PLR and linear layers of PLE ten times as fast."""
-    found = {
-        network.name: {
-            name: rates_of(owner, name).learning
-            for owner in network.build(Columns((0, 0)), None).modules()
-            for name, _ in owner.named_parameters(recurse=False)
-            if not isinstance(owner, nn.Linear)
-        }
-        for network in (MLPPLR(), MLPPLE())
-    }
-    assert found == {
-        "mlp_plr": {"frequency": 10.0, "weight": 1.0, "bias": 1.0},
-        "mlp_ple": {"weight": 10.0, "bias": 10.0},
-    }
-
-
-@pytest.mark.parametrize(
-    "network",
-    [MLP(), MLPPLR(width=32), pytest.param(MLPPLE(width=32), marks=pytest.mark.slow)],
-    ids=lambda each: each.name,
-)
-def test_a_few_steps_leave_chance(network: Network) -> None:
-    """The sign of a number is learned in forty steps at the usual rate, also where the loss then stops training."""
-    random = np.random.default_rng(1)
-    numbers = random.normal(size=(120, 3))
-    table = Table.from_frame(
-        pd.DataFrame(numbers), pd.Series((numbers[:, 0] > 0).astype(str)), categorical=[False] * 3, name="signs",
-        source="made up",
-    )  # fmt: skip
-    data = prepare_trials(table, [0], Streams(0, 120), regime=Full(), scaling=ZScore(), fit_on="train")
-    stack = Stack(table, data, Streams(0, 120), Hardware(torch.device("cpu"), "32-true"), network, NetworkSettings())
-    settings = FinetuneSettings(monitor="loss", patience=5, max_epochs=40, weight_decay=0.01)
-    _, classifier = stack.finetune(settings, stack.labelled())
-    predicted = stack.predict(classifier, data.test)[0].argmax(axis=1)
-    assert (predicted == table.labels[data.test[0]]).mean() > 0.75
-
-
-def test_frequencies_start_normal_and_within_three_deviations() -> None:
-    torch.manual_seed(0)
-    frequency = Periodic(50, 200, 0.2).frequency.detach()
-    assert frequency.abs().max() <= 0.6
-    assert frequency.std() == pytest.approx(0.2, rel=0.05)
 
 
 @pytest.mark.parametrize("network", [MLPPLR(), MLPPLE()], ids=lambda each: each.name)
@@ -269,9 +197,3 @@ def test_bins_are_those_of_the_trials_training_rows_and_travel_with_the_weights(
     assert pretrained.shape == (2, 2, 4)
     assert not torch.equal(pretrained[0], pretrained[1])
     assert torch.equal(finetuning.weights["classifier.encoder.body.network.embedding.0.start"], pretrained)
-
-
-def test_a_constant_column_tells_nothing() -> None:
-    encoding = PiecewiseLinear(1, 4)
-    encoding.fit(torch.zeros(9, 1))
-    assert torch.equal(encoding(torch.tensor([[0.0], [5.0], [-5.0]])), torch.zeros(3, 1, 4))

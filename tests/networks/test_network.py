@@ -1,6 +1,5 @@
 import pytest
 
-from scarf_lightning.data.columns import Column
 from scarf_lightning.networks import Columns
 from tests.networks.in_a_stack import KINDS_OF_TABLES, make_table
 
@@ -13,12 +12,6 @@ def test_columns_are_those_of_the_table(n_categories: tuple[int, ...]) -> None:
 
     assert (columns.n_categories, columns.gaps) == (n_categories, ())
     assert columns.n_encoded == table.n_encoded
-
-
-def test_gaps_of_one_number_are_shown_beside_columns_without_any() -> None:
-    columns = [Column("a", None, tells_gaps=True), Column("b", None), Column("c", ("u", "v"))]
-    assert Columns.of(columns).gaps == (True, False, False)
-    assert Columns.of(columns[1:]).gaps == ()
 
 
 @pytest.mark.parametrize(

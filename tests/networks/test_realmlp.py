@@ -1,7 +1,6 @@
 """RealMLP against its authors' package `pytabkit`, or what the package gave for a small network."""
 
 import json
-import math
 import warnings
 from itertools import product
 from pathlib import Path
@@ -20,19 +19,16 @@ from scarf_lightning.engine.lifting import lift
 from scarf_lightning.networks import Columns, Dropout, Network, OneHot, Rates, rates_of
 from scarf_lightning.networks.realmlp import (
     PBLD,
-    Activation,
     CategoryTable,
     Clamp,
     NTKLinear,
     ParametricActivation,
     RealMLP,
-    RealMLPInput,
     RobustOneHot,
     Scale,
     mish,
     selu,
     smooth_clip,
-    with_ntk_layers,
 )
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table
 
@@ -174,42 +170,6 @@ def test_activations_are_torchs_and_alike_wherever_an_element_stands() -> None:
     assert mish(torch.tensor([1e30])).isfinite().all()
 
 
-def test_a_learned_strength_of_one_is_the_activation_and_of_zero_none() -> None:
-    layer, x = ParametricActivation("selu", 4), torch.randn(6, 4)
-    torch.testing.assert_close(layer(x), selu(x))
-    assert torch.equal(Activation("selu")(x), selu(x))
-    layer.strength.data.zero_()
-    assert torch.equal(layer(x), x)
-
-
-def test_layers_start_with_outputs_of_unit_deviation_and_bend_among_their_rows() -> None:
-    torch.manual_seed(0)
-    x = torch.randn(400, 6) * torch.tensor([100.0, 1, 1, 1, 1, 0.01]) + 5
-    layer = NTKLinear(6, 50)
-    layer.fit(x)
-    without = x @ layer.weight.detach() / math.sqrt(6)
-    torch.testing.assert_close(without.std(dim=0, correction=0), torch.ones(50), rtol=1e-4, atol=1e-4)
-    assert (-layer.bias > without.min(dim=0).values).all()
-    assert (-layer.bias < without.max(dim=0).values).all()
-    assert (-layer.bias - without.mean(dim=0)).detach().std() == pytest.approx(math.sqrt(1 / 3), rel=0.3)
-
-
-def test_the_spread_of_biases_is_that_of_a_mean_with_random_weights() -> None:
-    """Shares of a uniform draw from the simplex of five have the mean square 2 / 30: their squares sum to 1 / 3."""
-    torch.manual_seed(0)
-    layer = NTKLinear(1, 4000)
-    layer.fit(torch.randn(3000, 1))
-    assert layer.bias.detach().std() == pytest.approx(math.sqrt(1 / 3), rel=0.05)
-
-
-def test_one_row_leaves_finite_weights() -> None:
-    layer = NTKLinear(3, 4)
-    layer.fit(torch.ones(1, 3))
-    assert layer.weight.isfinite().all()
-    assert layer.bias.isfinite().all()
-    assert layer(torch.ones(2, 3)).abs().max() < 1e-5, "each unit bends at the one row"
-
-
 def test_rates_are_the_authors() -> None:
     f = RealMLP(**SMALL).build(Columns((0, 2, 6)), None)
     found = {
@@ -248,26 +208,6 @@ def test_indicators_are_centred_and_scaled_as_numbers_are() -> None:
     torch.testing.assert_close(got, expected)
 
 
-def test_columns_that_are_seen() -> None:
-    """A binary category is one column, and one with more values than are allowed is embedded."""
-    inputs = RealMLPInput(Columns((0, 2, 4, 12, 0)), RealMLP())
-    assert inputs.width == 2 * 4 + 1 + 4 + 8
-    x = torch.zeros(1, Columns((0, 2, 4, 12, 0)).n_encoded)
-    x[0, 1] = 1
-    assert inputs.indicators(x).tolist() == [[1, 0, 0, 0, 0]]
-    assert inputs(x).shape == (1, inputs.width)
-
-
-def test_g_gets_layers_of_the_same_kind() -> None:
-    class SideBySide(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.one, self.two = nn.Linear(3, 4), nn.Sequential(nn.Linear(3, 2), nn.ReLU())
-
-    head = with_ntk_layers(SideBySide())
-    assert [type(layer) for layer in head.modules() if not list(layer.children())] == [NTKLinear, NTKLinear, nn.ReLU]
-
-
 def test_the_method_dropout_sets_the_rate() -> None:
     def rates(dropout: float | None) -> list[float]:
         module = RealMLP(**SMALL).build(Columns((0,)), dropout)
@@ -275,13 +215,3 @@ def test_the_method_dropout_sets_the_rate() -> None:
 
     assert rates(None) == [0.15, 0.15]
     assert rates(0.4) == [0.4, 0.4]
-
-
-def test_the_simple_network_starts_with_equal_answers() -> None:
-    """Weights and biases of the last layer are zero, those of others normal."""
-    options = RealMLP(**SMALL, initial="normal")
-    h = options.head([12, 8, 3], None)
-    options.prepare_head(h, torch.randn(20, 12), torch.zeros(20, dtype=torch.int64))
-    hidden, last = (layer for layer in h.modules() if isinstance(layer, NTKLinear))
-    assert hidden.bias.std() > 0.3
-    assert last.weight.abs().max() == last.bias.abs().max() == 0

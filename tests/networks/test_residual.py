@@ -1,6 +1,3 @@
-import math
-from collections.abc import Callable
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -127,16 +124,6 @@ def test_it_is_the_authors_package() -> None:
     torch.testing.assert_close(ours(x), expected)
 
 
-def test_it_starts_as_the_authors_let_it() -> None:
-    torch.manual_seed(0)
-    module = FTTransformer(width=64).build(COLUMNS, None)
-    for parameter in (module.tokenizer.numeric_weight, module.tokenizer.numeric_bias, module.tokenizer.category_weight):
-        assert parameter.abs().max() <= 1 / 8
-        assert parameter.detach().std() == pytest.approx(1 / math.sqrt(3 * 64), rel=0.2)
-    for name in ("query", "key", "value", "out"):
-        assert getattr(module.blocks[0].attention, name).bias.abs().max() == 0
-
-
 @pytest.mark.parametrize(
     ("network", "usual", "asked"),
     [
@@ -150,20 +137,6 @@ def test_the_method_dropout_sets_the_rate_of_hidden_units(
     for dropout, expected in ((None, usual), (0.4, asked)):
         modules = network.build(COLUMNS, dropout).modules()
         assert [part.rate for part in modules if isinstance(part, Dropout)] == expected
-
-
-@pytest.mark.parametrize(
-    ("made", "sentence"),
-    [
-        (lambda: FTTransformer(width=12), "width"),
-        (lambda: FTTransformer(width=8), "width"),
-        (lambda: FTTransformer(hidden_factor=0.01), "hidden_factor"),
-        (lambda: ResNet(hidden_factor=0.001), "hidden_factor must leave a hidden layer of at least one unit"),
-    ],
-)
-def test_bad_options_are_refused_by_name(made: Callable[[], Network], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        made()
 
 
 TABLE = Columns((0, 3, 0))
@@ -201,10 +174,3 @@ def test_a_resnet_is_the_papers_equations(training: bool) -> None:
     expected = torchs(norm)(expected).relu()
 
     torch.testing.assert_close(module(x), expected, rtol=1e-12, atol=1e-12)
-
-
-def test_a_head_of_width_two_is_the_narrowest() -> None:
-    assert FTTransformer(width=16, heads=8).width == 16
-    for width in (8, 20):
-        with pytest.raises(ValueError, match=f"width must be a multiple of heads=8, twice it or more, not {width}"):
-            FTTransformer(width=width, heads=8)

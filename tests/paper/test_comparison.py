@@ -7,7 +7,6 @@ from scipy import stats
 
 from paper.comparison import agreement, agreement_summary
 from paper.published import AT_CHANCE_IN_PAPER, published_accuracy, published_epochs
-from scarf_lightning.errors import UsageError
 
 CELL = ["dataset_id", "regime", "pretrain", "method"]
 
@@ -102,31 +101,3 @@ def test_the_summary_of_a_near_reproduction() -> None:
         assert row["inside"] == 1  # two trials: the half-width is 12.7 times 0.01
     assert summary.loc[("full", "none", "control"), "gain_cells"] == 0
     assert summary.loc[("full", "scarf", "control"), "gain_cells"] == 4
-
-
-def test_correlations_are_of_ranks_of_enough_cells_that_differ() -> None:
-    summary = agreement_summary(beside_paper(near_paper(0.0)))
-    row = summary.loc[("full", "scarf", "control")]
-    assert (row["spearman"], row["gain_spearman"]) == pytest.approx((1, 1))
-
-    paper = published_accuracy().set_index(CELL)["accuracy"]
-    turned = [1 - paper[i, "full", "none", "control"] for i in (6, 11, 12, 14)]
-    for values, spearman in ((turned, -1.0), ([0.5, 0.5, 0.5], np.nan), ([0.5, 0.6], np.nan)):
-        cells = [(i, "full", "none", "control", [v]) for i, v in zip((6, 11, 12, 14), values, strict=False)]
-        row = agreement_summary(beside_paper(results_from(cells))).iloc[0]
-        assert row["spearman"] == pytest.approx(spearman, nan_ok=True)
-        assert np.isnan(row["gain_spearman"])
-        assert np.isnan(row["inside"])  # one trial has no interval
-
-
-def test_bad_results_are_refused() -> None:
-    results = near_paper(0.0)
-
-    with pytest.raises(UsageError, match="There are no results here"):
-        beside_paper(results.iloc[:0])
-    with pytest.raises(UsageError, match="The results lack the column regime"):
-        beside_paper(results.drop(columns="regime"))
-    with pytest.raises(UsageError) as caught:
-        beside_paper(pd.concat([results, results.iloc[:1]], ignore_index=True))
-    expected = "The cell dataset_id=6, regime=full, pretrain=none, method=control has two rows for one trial; "
-    assert str(caught.value).startswith(expected)

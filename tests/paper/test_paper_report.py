@@ -91,17 +91,6 @@ def test_cells_with_other_settings_or_data_are_not(tmp_path: Path) -> None:
     assert sorted(chosen[columns].to_numpy().tolist()) == [[11, "zscore", 0.6, 0], [4134, "none", 0.6, 0]]
 
 
-def test_an_option_that_came_after_a_cell_and_does_nothing_by_default_is_no_difference(tmp_path: Path) -> None:
-    results = leave(tmp_path, id=11)
-    usual = defaults(results)
-    (competitor,) = usual
-    usual[competitor] |= {"finetune.of_tomorrow": "null"}
-
-    assert len(paper_cells(results, usual)) == 1
-    usual[competitor]["finetune.of_tomorrow"] = 3
-    assert len(paper_cells(results, usual)) == 0
-
-
 def test_the_dataset_at_chance_is_flagged_and_of_two_data_under_one_id_the_newest_count(tmp_path: Path) -> None:
     leave(tmp_path, id=40923)
     leave(tmp_path, id=11, data="b" * 64)

@@ -113,51 +113,6 @@ def test_scores_are_squared_differences_over_the_errors_of_the_default() -> None
     assert row["S"] == pytest.approx((row["G"] + row["L"]) / 2)
 
 
-def test_a_reading_is_compared_with_the_default_by_dataset() -> None:
-    gains = gains_beside(trials(), published())
-    scores = reading_scores(gains).pivot_table(index="dataset_id", columns="reading", values="S")
-    (row,) = against_default(trials(), published()).to_dict("records")
-    test = stats.ttest_rel(scores[LONG], scores["default"], alternative="less")
-    assert (row["reading"], row["datasets"]) == (LONG, 3)
-    assert row["S"] == pytest.approx((scores[LONG] - scores["default"]).mean())
-    assert row["p"] == pytest.approx(test.pvalue)
-
-
-def test_a_reading_of_few_trials_is_compared_with_the_same_trials_of_the_default() -> None:
-    rows = trials()
-    few = rows[(rows["reading"] != LONG) | (rows["trial"].isin([1, 3]) & (rows["dataset_id"] != 29))]
-
-    (row,) = against_default(few, published()).to_dict("records")
-
-    sizes = []
-    for id in (11, 14):
-        found = []
-        for reading in (LONG, "default"):
-            distances = []
-            for regime in REGIMES:
-                place = {"dataset_id": id, "regime": regime}
-                ours, control = (
-                    accuracies(rows, **place, pretrain=pretrain, reading=name)[[1, 3]].mean()
-                    for pretrain, name in (("scarf", reading), ("none", "default"))
-                )
-                distances.append(abs(ours - control - papers("scarf", **place) + papers("none", **place)))
-            found.append(np.mean(distances))
-        sizes.append(found[0] - found[1])
-    assert row["datasets"] == 2
-    assert row["gain_absolute"] == pytest.approx(np.mean(sizes))
-    assert row["gain_absolute_se"] == pytest.approx(stats.sem(sizes))
-
-
-def test_readings_stand_in_the_order_of_the_trials() -> None:
-    rows = trials()
-    order = [LONG, "pretrain.patience=9"]
-    rows = pd.concat([rows, rows[rows["reading"] == LONG].assign(reading=order[1])])
-    gains = gains_beside(rows, published())
-    assert against_default(rows, published())["reading"].tolist() == order
-    assert reading_scores(gains)["reading"].unique().tolist() == ["default", *order]
-    assert reading_summary(gains).index.get_level_values("reading").unique().tolist() == ["default", *order]
-
-
 @pytest.mark.slow
 def test_the_pages_table_of_six_tables_follows_from_its_trials() -> None:
     pages = Path(paper.__file__).parent / "pages"

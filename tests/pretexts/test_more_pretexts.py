@@ -14,7 +14,7 @@ from scarf_lightning.corruption.strategies import Bernoulli, Exact, Marginal, No
 from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Few, Full, Semi25
+from scarf_lightning.data.trials import Few, Semi25
 from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.stack_modules import Pretraining
@@ -63,18 +63,6 @@ class TestSwitchTab:
         outputs = (mutual @ weight[:width], salient @ weight[width:] + bias)
         found = SwitchTab(Marginal(), Bernoulli(), switched=switched).compute_loss((outputs,), (row,))
         assert found.item() == pytest.approx(expected.item(), rel=1e-12)
-
-    def test_a_ring_pairs_two_rows_and_a_single_row_with_itself(self) -> None:
-        """L = the sum of the four squared errors of a pair, here a mean over its two rows."""
-        mutual, salient, row = normal(2, 3), normal(2, 3, seed=1), normal(2, 3, seed=2)
-        task = SwitchTab(Marginal(), Bernoulli())
-        four = [((mutual[k] + salient[i] - row[i]) ** 2).mean() for i in (0, 1) for k in (0, 1)]
-        found = task.compute_loss(((mutual, salient),), (row,))
-        assert found.item() == pytest.approx(sum(four).item() / 2, rel=1e-12)
-        alone = task.compute_loss(((mutual[:1], salient[:1]),), (row[:1],))
-        assert alone.item() == pytest.approx(2 * F.mse_loss(mutual[:1] + salient[:1], row[:1]).item())
-        outputs = task.head(7, COLUMNS, LAYERS)(torch.zeros(2, 7))
-        assert [each.shape for each in outputs] == [(2, 5), (2, 5)], "as wide as the encoded row"
 
 
 class TestBins:
@@ -150,15 +138,6 @@ class TestBinning:
         found = task.compute_loss((outputs,), targets)
         assert found.item() == pytest.approx((sum(expected) / len(n_categories)).item(), rel=1e-12)
 
-    def test_classes_of_a_row_are_its_bins_and_its_codes(self, patients: Table, make_stack: MakeStack) -> None:
-        stack = make_stack(patients, [0])
-        rows = rows_of(stack, stack.data.test)
-        _, (numbers, colour, smoker) = Binning(Marginal(), Bernoulli(), n_bins=3, estimates="class").make_views(rows)
-        assert torch.equal(numbers, rows.bins(3))
-        raw = stack.raw(stack.data.test)
-        assert torch.equal(colour, raw[..., 6].long())
-        assert torch.equal(smoker, raw[..., 7].long())
-
 
 SETTINGS = PretrainSettings(max_epochs=3, batch_size=46, patience=None)
 
@@ -184,12 +163,6 @@ def test_a_trial_comes_out_alike_in_any_company_and_its_loss_falls(
 
 
 class TestTargetAware:
-    @pytest.mark.parametrize("weight", [0.0, 0.2, 1.0])
-    def test_the_loss_is_the_authors_sum(self, weight: float) -> None:
-        task = TargetAware(Marginal(), Bernoulli(), weight=weight)
-        found = task.with_labels(torch.tensor([3.0]), torch.tensor([5.0]))
-        assert found.item() == pytest.approx(2 * ((1 - weight) * 3 + weight * 5))
-
     @pytest.mark.parametrize("table", ["classes", "numbers"])
     def test_a_step_is_that_of_a_plain_network(self, patients: Table, make_stack: MakeStack, table: str) -> None:
         """The gradient of f on a batch, part of whose rows have a label, by an independent computation."""
@@ -239,10 +212,3 @@ class TestTargetAware:
         stack = make_stack(patients, [0], regime=Few(1))
         fit = stack.pretrain(replace(SETTINGS, batch_size=5, max_epochs=1), TargetAware(Marginal(), Bernoulli()))
         assert not fit.diverged.any()
-
-    def test_noisy_labels_are_learnt_as_they_are_shown(self, patients: Table, make_stack: MakeStack) -> None:
-        stack = make_stack(patients, [0, 1], regime=Full())
-        noisy = (stack.data.labels + 1) % 3
-        examples = replace(stack, data=replace(stack.data, labels=noisy)).partly_labelled()
-        assert examples.targets is not None
-        np.testing.assert_array_equal(examples.targets.numpy(), noisy)

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
@@ -23,7 +22,6 @@ from scarf_lightning.results import (
     described_cells,
     known_data,
     load,
-    load_cell,
     read_failure,
 )
 from scarf_lightning.screen import Screen
@@ -33,7 +31,7 @@ from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.training.cell_loop import CellLoop
 from tests.composing import cells_of, config_of
-from tests.processes import TINY_CONTROL, here
+from tests.processes import TINY_CONTROL
 from tests.short_training import training_of
 
 CONTROL = ("trials=1", "pretrain=none", *TINY_CONTROL)
@@ -53,16 +51,6 @@ def ran(folder: Path, *asked: str) -> str:
     return shown.getvalue()
 
 
-def test_a_columns_name_that_looks_like_an_interpolation_is_a_name(tmp_path: Path) -> None:
-    name, file = "${oc.env:HOME}", table_file(tmp_path / "t.csv", 0)
-    file.write_text(file.read_text(encoding="utf-8").replace("y", name, 1), encoding="utf-8")
-
-    ran(tmp_path, "dataset=csv", f"dataset.path={file}", f"dataset.target='\\{name}'", *LOGISTIC)
-
-    (fingerprint,) = load(tmp_path)["fingerprint"]
-    assert load_cell(fingerprint, tmp_path).config["dataset"]["target"] == name
-
-
 def test_weights_of_a_finished_cell_are_kept_where_they_are_asked_for_in_time(tmp_path: Path) -> None:
     ran(tmp_path, *CONTROL)
     with pytest.raises(UsageError, match=r" has finished trials without weights; force=true trains them again\.$"):
@@ -70,15 +58,6 @@ def test_weights_of_a_finished_cell_are_kept_where_they_are_asked_for_in_time(tm
     ran(tmp_path, *CONTROL, "keep_weights=true", "force=true")
     ran(tmp_path, *CONTROL, "keep_weights=true")
     assert list(tmp_path.glob("*/stacks/*/weights.safetensors"))
-
-
-def test_a_cell_trains_with_the_threads_that_it_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepared: list[int] = []
-    monkeypatch.setattr("scarf_lightning.training.cell_loop.prepare_process", prepared.append)
-
-    ran(tmp_path, *LOGISTIC, "trainer.threads=3")
-
-    assert prepared == [3]
 
 
 def test_a_method_without_a_network_has_no_weights_to_lack(tmp_path: Path) -> None:
@@ -108,27 +87,6 @@ def test_curves_are_sent_live_under_the_name_of_the_cells_run(tmp_path: Path, mo
     assert len(opened) == 1, "without a logger nothing is opened"
 
 
-@pytest.mark.parametrize("when", [pytest.param("describe", marks=pytest.mark.slow), "add"])
-def test_a_results_folder_that_becomes_a_file_is_said_in_a_sentence(
-    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original = getattr(CellStore, when)
-
-    def replace_folder(store: CellStore, *arguments: object, **options: object) -> None:
-        store.results.rename(tmp_path / "elsewhere")
-        store.results.touch()
-        original(store, *arguments, **options)
-
-    monkeypatch.setattr(CellStore, when, replace_folder)
-
-    process = here(commands.train, *LOGISTIC, cwd=tmp_path)
-
-    assert process.returncode == 1
-    assert "Traceback" not in process.stderr
-    assert "results" in process.stderr
-    assert "Not a directory" in process.stderr or "File exists" in process.stderr
-
-
 def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*_: object) -> None:
         raise LostClaimError("The cell was taken over.")
@@ -141,19 +99,6 @@ def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, mo
 
     assert out.getvalue().endswith("The cell was taken over.\n")
     assert read_failure(cell.results, cell.key) is None
-
-
-def test_what_is_not_a_result_is_said_on_stderr(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def lose(*_: object) -> None:
-        raise LostClaimError("The cell was taken over.")
-
-    monkeypatch.setattr(CellStore, "add", lose)
-    CellLoop().train(cells_of(*LOGISTIC, f"paths.results={tmp_path}"))
-
-    shown = capsys.readouterr()
-    assert (shown.out, shown.err.splitlines()[-1]) == ("", "The cell was taken over.")
 
 
 def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,11 +118,6 @@ def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, mon
 
     (failure,) = shown
     assert str(failure).endswith("RuntimeError: no more")
-
-
-def test_an_option_without_effect_is_said_once_for_all_cells(tmp_path: Path) -> None:
-    asked = ("dataset=diabetes", "finetune.max_epochs=1", "pretrain=none", "trials=1", "finetune.label_smoothing=0.2")
-    assert ran(tmp_path, *asked, "seed=0,1").count("finetune.label_smoothing=0.2 is for classes") == 1
 
 
 def test_a_method_must_predict_the_rows_that_it_is_asked_for(wdbc: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,18 +9,13 @@ import pytest
 import torch
 from sklearn.datasets import make_classification
 
-from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.memory import Demand
-from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
-from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.randomness import Purpose, Streams
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.pretraining import Start
 from tests.composing import config_of
 from tests.short_training import trained, training_of
 
@@ -50,16 +44,6 @@ def test_a_split_that_has_no_such_trial_is_refused_before_any_training(
     monkeypatch.setattr(Random, "check", refuse)
     with pytest.raises(UsageError, match=r"^wdbc has no splits for 8 trials\.$"):
         CellTraining.prepare(config_of("trials=8"), wdbc, Hardware(torch.device("cpu")))
-
-
-@pytest.mark.parametrize("chosen", [("pretrain=scarf",), ("pretrain=none", "method=xgboost")])
-def test_a_renamed_column_changes_no_bit(chosen: tuple[str, ...], mixed_table: Table) -> None:
-    renamed = replace(mixed_table, columns=tuple(replace(each, name=f"{each.name}!") for each in mixed_table.columns))
-    assert renamed.hash != mixed_table.hash, "another table by its identity"
-
-    one, other = (training_of(config_of(*chosen), table).run(range(2)).outcome for table in (mixed_table, renamed))
-
-    np.testing.assert_array_equal(other.predictions, one.predictions)
 
 
 def test_a_mended_cell_leaves_the_initial_weights_and_the_test_rows(mixed_table: Table) -> None:
@@ -100,27 +84,6 @@ def test_rows_are_split_shown_and_scaled_as_the_configuration_says(fit_on: str, 
         np.testing.assert_array_equal(data.preprocessing.shift[position], rows.min(axis=0))
 
 
-@pytest.mark.parametrize(
-    ("chosen", "has_network", "rows", "views"),
-    [
-        ("pretrain=none finetune.batch_size=32", True, 32, 0),
-        ("pretrain=scarf pretrain.batch_size=64 pretrain.validation_passes=7", True, 11 * 64, 14),
-        ("pretrain=none method=cotrain cotrain=scarf finetune.batch_size=32", True, 4 * 32, 0),
-        ("pretrain=none method=logistic", False, 128, 0),
-    ],
-)
-def test_memory_is_asked_for_a_network_and_the_views_that_a_validation_takes_at_once(
-    chosen: str, has_network: bool, rows: int, views: int, wdbc: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    training = training_of(config_of(*chosen.split()), wdbc)
-    asked: dict[str, Any] = {}
-    monkeypatch.setattr(Demand, "of", lambda table, network, *_, **named: asked.update(named, network=network))
-    _ = training._demand
-
-    assert (asked["network"] is not None) == has_network
-    assert (asked["rows"], asked["views"], asked["embeds"]) == (rows, views, False)
-
-
 @pytest.mark.parametrize(("copies", "n_at_once"), [("together", 1), ("apart", 3)])
 def test_trials_whose_parts_differ_in_size_are_trained_one_by_one(
     copies: str, n_at_once: int, mixed_table: Table
@@ -134,38 +97,6 @@ def test_trials_whose_parts_differ_in_size_are_trained_one_by_one(
     (said,) = training.notes
     assert ("trained one by one" in said) == (copies == "together")
     assert ("have a copy among its training rows" in said) == (copies == "apart")
-
-
-def test_an_option_without_effect_is_noted_unless_the_recipe_sets_it() -> None:
-    table = DiabetesSource().load()
-    asked, of_recipe = (
-        training_of(config_of("pretrain=none", each), table).notes
-        for each in ("finetune.label_smoothing=0.2", "recipe=realmlp")
-    )
-
-    assert [note.partition(":")[0] for note in asked] == ["finetune.label_smoothing=0.2 is for classes"]
-    assert of_recipe == [], "its label smoothing is for classes"
-
-
-def test_networks_start_from_encoders_that_are_given_in_turn(wdbc: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three trials and two encoders, so that the third one starts from the first encoder."""
-    training = training_of(config_of("pretrain=none", "trials=3"), wdbc)
-    two = training.stack([0, 1])  # noqa: PD013
-    weights = {name: tensor.detach().numpy() for name, tensor in two.networks.encoder([5, 6]).state_dict().items()}
-    starts = []
-
-    def run(_: Method, stack: Stack, phase: SupervisedPhase) -> None:
-        starts.append(phase.pretrained)
-        raise InterruptedError
-
-    monkeypatch.setattr(type(training.parts.method), "run", run)
-    with pytest.raises(InterruptedError):
-        replace(training, start=Start(weights, two.data.preprocessing)).run([0, 1, 2])
-
-    (start,) = starts
-    assert start is not None
-    for name, weight in weights.items():
-        np.testing.assert_array_equal(start[name].numpy(), weight[[0, 1, 0]])
 
 
 @pytest.mark.parametrize(("copies", "low", "high"), [("together", 0.6, 0.75), ("apart", 0.9, 1.0)])

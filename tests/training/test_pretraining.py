@@ -187,16 +187,6 @@ def test_a_cache_of_size_zero_keeps_and_reads_none(wdbc: Table, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cache_too_small_for_a_stack_still_serves_it(
-    wdbc: Table, filled: tuple[Path, StackRecord], tmp_path: Path
-) -> None:
-    config = config_of()
-    tiny = PretrainingStore(tmp_path, pretraining_identity(config, wdbc.hash), max_gb=1e-9)
-
-    same(trained(config, wdbc, cache=tiny), filled[1])
-    assert tiny.missing([0, 1]) == [0, 1]
-
-
 def some_fit(trials: Sequence[int], diverged: Sequence[int] = ()) -> Fit:
     """Trial n has weights n, n + 1 epochs and a curve of its own."""
     numbers = np.array(list(trials))
@@ -271,32 +261,6 @@ class TestCached:
         assert store.missing([0, 1, 2]) == [1]
         again = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
         assert again.diverged.tolist() == [False, True, False]
-
-    def test_together_all_are_trained_where_one_is_missing_and_what_is_kept_is_taken(
-        self, store: PretrainingStore
-    ) -> None:
-        pretrain([1, 2], store, some_fit)
-        asked: list[list[int]] = []
-
-        def other(trials: Sequence[int]) -> Fit:
-            asked.append(list(trials))
-            return some_fit([trial + 10 for trial in trials])
-
-        fit = pretrain([0, 1, 2, 3], store, other, is_block=True)
-
-        assert asked == [[0, 1, 2, 3]]
-        assert fit.weights["encoder.0.weight"][:, 0, 0].tolist() == [10, 1, 2, 13]
-        assert store.missing(range(4)) == []
-
-    def test_training_that_fails_keeps_nothing_and_gives_the_claim_back(self, store: PretrainingStore) -> None:
-        def fail(_: Sequence[int]) -> Fit:
-            raise FloatingPointError("diverged")
-
-        with pytest.raises(FloatingPointError):
-            pretrain([0], store, fail)
-
-        assert store.missing([0]) == [0]
-        assert not (store.folder / "claim").exists()
 
 
 def test_a_start_is_the_preprocessing_and_the_weights_of_encoder_t_modulo_e() -> None:

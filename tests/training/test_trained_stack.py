@@ -1,23 +1,17 @@
 """What is kept of a stack: of each trial its own, of the others nothing."""
 
-import os
 from dataclasses import replace
-from importlib.metadata import Distribution, distributions, version
 
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss
 
-import scarf_lightning
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.metrics import PROBES, metrics
 from scarf_lightning.results.store import kinds_of_columns
-from scarf_lightning.training import trained_stack
-from scarf_lightning.training.trained_stack import PACKAGES, TrainedStack
+from scarf_lightning.training.trained_stack import TrainedStack
 from tests.composing import config_of
-from tests.promises import assert_same_numbers
 from tests.short_training import trained, training_of
 
 COMPANY, KEPT = [3, 0, 5], [0, 5]
@@ -150,21 +144,6 @@ def test_a_prediction_that_is_not_finite_is_divergence_too(ran: TrainedStack) ->
     assert [row["diverged"] for row in record.rows] == [None, None, "finetune"]
 
 
-@pytest.mark.parametrize("promise", list(Promise))
-def test_the_environment_says_what_numbers_depend_on(
-    promise: Promise, ran: TrainedStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Hardware, "promise", promise)
-
-    found = ran.record(KEPT).environment
-
-    assert (found["device"], found["precision"], found["threads"]) == ("cpu", "32-true", 1)
-    assert found["promise"] == promise.value
-    assert found["trials_per_stack"] == ("any" if promise is Promise.EXACT else 3)
-    assert found["MKL_CBWR"] == os.environ.get("MKL_CBWR")
-    assert found["packages"].items() >= {name: version(name) for name in PACKAGES}.items()
-
-
 def test_a_trial_is_measured_on_its_test_rows_alone(wdbc: Table) -> None:
     """Its method predicts the validation rows in front of them."""
     trained = training_of(config_of("method=logistic"), wdbc).run([1], predicts_validation=True)
@@ -175,40 +154,6 @@ def test_a_trial_is_measured_on_its_test_rows_alone(wdbc: Table) -> None:
     assert trained.outcome.predictions.shape[1] == len(test) + 57
     assert row["accuracy"] == (of_test.argmax(axis=1) == wdbc.labels[test]).mean()
     assert row["finetune_epochs"] is row["pretrain_steps"] is None
-
-
-def test_from_scratch_is_a_cell_without_pre_training(wdbc: Table) -> None:
-    training = training_of(config_of("pretrain=scarf", "corruption.rate=0.3"), wdbc)
-
-    scratch = training.from_scratch()
-
-    assert (scratch.config.pretrain.name, scratch.config.pretrain.options) == ("none", {})
-    assert scratch.pretrain(scratch.stack([0])) is None
-    assert scratch.config == replace(training.config, pretrain=scratch.config.pretrain)
-
-
-def test_a_method_for_each_trial_alone_starts_from_the_encoder_of_its_trial(wdbc: Table) -> None:
-    training = training_of(
-        config_of("pretrain=scarf", "method=self_train", "method.iterations=1", "regime=semi25"), wdbc
-    )
-
-    of_company, alone = (training.run([2], company).outcome.predictions for company in ([0, 2], [2]))
-
-    assert_same_numbers(of_company, alone)
-
-
-def test_versions_are_known_of_a_checkout_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def installed(*, name: str) -> list[Distribution]:
-        return [] if name == "scarf-lightning" else list(distributions(name=name))
-
-    monkeypatch.setattr(trained_stack, "distributions", installed)
-    trained_stack.package_versions.cache_clear()
-    try:
-        versions = trained_stack.package_versions()
-    finally:
-        trained_stack.package_versions.cache_clear()
-    assert versions["scarf-lightning"] == scarf_lightning.__version__
-    assert versions["torch"] == version("torch")
 
 
 def test_a_probed_cell_has_the_probes_of_its_frozen_embeddings_in_its_rows(wdbc: Table) -> None:
@@ -224,11 +169,3 @@ def test_a_probed_cell_has_the_probes_of_its_frozen_embeddings_in_its_rows(wdbc:
     plain = training_of(config_of("pretrain=scarf", "trainer.threads=1"), wdbc).run(COMPANY)
     assert not set(PROBES) & set(plain.record(KEPT).rows[0])
     np.testing.assert_array_equal(plain.outcome.predictions, probed.outcome.predictions)
-
-
-def test_a_trial_that_diverged_has_no_probes(ran: TrainedStack) -> None:
-    assert ran.pretraining is not None
-    lost = replace(ran.pretraining, diverged=np.array([True, False, False]))
-    values = {"linear": np.array([0.7, 0.8, 0.9])}
-    rows = replace(ran, pretraining=lost, probed=values).record(COMPANY).rows
-    assert [row["probe_linear"] for row in rows] == [None, 0.8, 0.9]
