@@ -1,21 +1,32 @@
-"""From plain values to checked options, with one clear sentence for whatever is wrong."""
+"""The one checker of typed values: from plain values to a dataclass, with one clear sentence for whatever is wrong.
+
+`checked` reads options, the records of a store, sweep files and drawings. What a command line or YAML writes otherwise,
+such as the number ``"7"``, is taken as the type that the field has; of a file that a program has written, values are
+``exact``.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
-from dataclasses import MISSING, Field, fields, is_dataclass
-from types import NoneType
-from typing import Any, TypeVar, get_type_hints
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from ..errors import UsageError, not_an_option
+from ..errors import UsageError, not_an_option, unknown_name
 from .axes import BASES, OURS, TARGET, list_of, part, target_of
 from .config import Config
 from .option import Option, Options, PartField, default_of, options_of
 from .plugins import check_imported
 from .settings import Choice
 
-T = TypeVar("T", bound=Options)
+T = TypeVar("T")
 
+LARGEST = 2**53
+"""Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
+DEEPEST = 10
+"""Levels of nested fields."""
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -26,33 +37,44 @@ def read(values: Mapping[str, Any]) -> Config:
         UsageError: a section or an option is unknown or missing, of a wrong type, or out of range; or a plugin is not
             imported, see `load_plugins`.
     """
-    check_imported(_list(values.get("plugins") or [], "plugins"))
+    check_imported(typed(list[str], values.get("plugins") or [], "plugins"))
     return checked(Config, values)
 
 
-def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
-    """An `Options` object from plain values, whose options stand at a place of the configuration such as ``finetune``.
+def checked(schema: type[T], values: Mapping[str, Any], place: str = "", *, exact: bool = False) -> T:
+    """An object of a dataclass from plain values, which stand at a place such as ``finetune``.
+
+    Args:
+        schema: the dataclass.
+        values: by name of the field.
+        place: for messages.
+        exact: a value of another type is refused, though it could be converted.
 
     Raises:
-        UsageError: an option is unknown or missing, of a wrong type, or out of range; the message names it.
+        UsageError: a field is unknown or missing, of a wrong type, or out of range; the message names it.
     """
-    if schema.named_part is not None:
-        values = _with_options_apart(schema, schema.named_part, values, place)
-    if schema.sections_by_target is not None:
-        values = _with_sections_apart(schema.sections_by_target, values, place)
-    _refuse_unknown([field.name for field in fields(schema)], values, place)
-    known = options_of(schema)
-    hints = get_type_hints(schema)
+    settings: type[Any] | None = schema if issubclass(schema, Options) else None
+    if settings is not None and settings.named_part is not None:
+        values = _with_options_apart(settings, settings.named_part, values, place)
+    if settings is not None and settings.sections_by_target is not None:
+        values = _with_sections_apart(settings.sections_by_target, values, place)
+    hints = _hints(schema)
+    _refuse_unknown(list(hints), values, place, is_of_options=settings is not None)
     read_values: dict[str, Any] = {}
-    for field in fields(schema):
-        full = _join(place, field.name)
-        if field.name in values:
-            kind = hints[field.name]
-            value = values[field.name]
-            read_values[field.name] = _field(field, kind, known, value, full)
-        elif default_of(field) is MISSING:
-            raise UsageError(f"{full} is missing; leave it at its default, or choose one with {full}=NAME.")
-    # The class checks what no type says: ranges, and options that belong together.
+    for field in fields(schema):  # type: ignore[arg-type]
+        full, default = _join(place, field.name), default_of(field)
+        if field.name not in values:
+            if default is MISSING:
+                hint = "" if settings is None else f"; leave it at its default, or choose one with {full}=NAME"
+                raise UsageError(f"{full} is missing{hint}.")
+            continue
+        value = values[field.name]
+        if field.name in BASES and hints[field.name] == Choice:
+            # An axis may be left out, as co-training's corruption is without co-training.
+            read_values[field.name] = {} if value == default == {} else _choice(field.name, value, full)
+        else:
+            read_values[field.name] = typed(hints[field.name], value, full, exact=exact)
+    # The class checks what no type says: ranges, and fields that belong together.
     try:
         return schema(**read_values)
     except UsageError:
@@ -61,17 +83,117 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
         raise refused(place, error) from error
 
 
-def _field(field: Field[Any], kind: Any, known: Mapping[str, Option], value: Any, full: str) -> Any:
-    """The value of one field: an option, the choice of an axis, or a group of options."""
-    if field.name in known:
-        return _value(known[field.name], value, full)
-    if field.name in BASES and kind == Choice:
-        # An axis may be left out, as co-training's corruption is without co-training.
-        is_unset = value == default_of(field) == {}
-        return {} if is_unset else _choice(field.name, value, full)
-    if isinstance(kind, type) and is_dataclass(kind):
-        return checked(kind, _group(value, full, kind), full)  # type: ignore[type-var]
-    return value
+@cache
+def _hints_of(schema: Any) -> dict[str, Any]:
+    hints = get_type_hints(schema)
+    return {field.name: hints[field.name] for field in fields(schema)}
+
+
+def _hints(schema: type[Any]) -> dict[str, Any]:
+    """The annotation of each field."""
+    return _hints_of(cast("Any", schema))
+
+
+def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
+    """A plain value as an annotation has it.
+
+    Args:
+        hint: ``bool``, ``int``, ``float``, ``str``, ``Any``, a ``Literal``, a union, ``list[K]``, ``tuple[K, ...]``,
+            ``dict[str, K]``, or a dataclass.
+        value: as YAML or JSON has it.
+        full: the name of the value, for messages.
+        exact: see `checked`.
+
+    Raises:
+        UsageError: it is of another type.
+    """
+    origin, inner = get_origin(hint) or hint, get_args(hint)
+    if hint is Any:
+        return _plain_value(value, full)
+    if origin in (Union, UnionType):
+        if value is None and NoneType in inner:
+            return None
+        # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
+        *first, last = [each for each in inner if each is not NoneType]
+        for each in first:
+            with suppress(UsageError):
+                return typed(each, value, full, exact=exact)
+        return typed(last, value, full, exact=exact)
+    if origin is Literal:
+        return _one_of(inner, value, full)
+    if is_dataclass(origin) and isinstance(origin, type):
+        return checked(origin, _group(value, full, origin), full, exact=exact)
+    if issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {_short(value)}.")
+        kind = inner[1] if inner else Any
+        by_name = {}
+        for name, each in value.items():
+            by_name[str(name)] = typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact)
+        return by_name
+    if issubclass(origin, (list, tuple)):
+        if not isinstance(value, (list, tuple)):
+            raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
+        kind = inner[0] if inner else Any
+        # A column may have a million categories.
+        if kind is str and all(type(each) is str for each in value):
+            return origin(value)
+        return origin(typed(kind, each, full, exact=exact) for each in value)
+    return _scalar(origin, value, full, exact=exact)
+
+
+def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
+    """Tell whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
+    if depth <= 0:
+        return False
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            # Half a character cannot be written in UTF-8.
+            if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+                return False
+        elif kind is int:
+            if abs(value) >= LARGEST:
+                return False
+        elif kind is dict:
+            if not (are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)):
+                return False
+        elif kind is list and not are_usable(value, depth - 1):
+            return False
+    return True
+
+
+def _scalar(kind: type[Any], value: Any, full: str, *, exact: bool) -> Any:
+    is_right = type(value) in ((int, float) if kind is float else (kind,))
+    converted = None
+    if is_right or not (exact or isinstance(value, (Mapping, list, tuple, NoneType))):
+        converted = _converted(kind, value)
+    if converted is None:
+        wanted = IN_WORDS.get(kind, "a value")
+        raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else _short(value)}.")
+    # An infinite number, or one that is none, would train to nonsense.
+    if isinstance(converted, float) and not math.isfinite(converted):
+        raise UsageError(f"{full} must be a finite number, not {converted}.")
+    return converted
+
+
+def _one_of(choices: Sequence[Any], value: Any, full: str) -> Any:
+    """A value that must be one of a few, mostly texts."""
+    for choice in choices:
+        # To Python True is the number 1.
+        if type(choice) is type(value) and choice == value:
+            return choice
+    # YAML reads the words true and false as truth values.
+    if isinstance(value, bool) and str(value).lower() in choices:
+        return str(value).lower()
+    if isinstance(value, (Mapping, list, NoneType)):
+        raise UsageError(f"{full} must be a text, not {'null' if value is None else _short(value)}.")
+    raise UsageError(unknown_name(f"{full} cannot be {_short(value)}", str(value), map(str, choices), "its values"))
+
+
+def _short(value: Any) -> str:
+    """A value in a message, of which a file may have any length."""
+    return f"{value!s:.80}"
 
 
 def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -84,7 +206,7 @@ def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], plac
     # Copied, because a default may be a dictionary, which a user of the configuration may change.
     options = {name: deepcopy(option.default) for name, option in known.items()}
     for name, value in values.items():
-        options[name] = _value(known[name], value, _join(place, name))
+        options[name] = typed(known[name].hint, value, _join(place, name))
         try:
             known[name].check(options[name])
         except ValueError as error:
@@ -172,20 +294,17 @@ def _with_sections_apart(field: str, values: Mapping[str, Any], place: str) -> d
             sections[name] = value
         else:
             others[name] = value
-    checked_sections = {}
-    for name, section in sections.items():
-        checked_sections[str(name)] = _dictionary(section, _join(place, str(name)))
-    return {**others, field: checked_sections}
+    return {**others, field: typed(dict[str, dict[str, Any]], sections, place)}
 
 
-def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str) -> None:
+def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str, *, is_of_options: bool = True) -> None:
     """Raise a UsageError if one of the values is of no known option."""
     for name in values:
         if name in known:
             continue
         where = f"the options of {place}" if place else "the options"
         # The options of a report and of a search have no place there.
-        full_list = list_of(place) if place or "trials" in known else ""
+        full_list = list_of(place) if is_of_options and (place or "trials" in known) else ""
         raise UsageError(not_an_option(_join(place, str(name)), where, known, full_list=full_list))
 
 
@@ -199,31 +318,6 @@ def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str,
     if isinstance(value, list):
         hint = f"; name one option, or several as in {full}={','.join(map(str, value))}"
     raise UsageError(f"{full} is a group of options{names}; it cannot be {value}{hint}.")
-
-
-def _value(option: Option, value: Any, full: str) -> Any:
-    """A value as the option's type has it."""
-    if value is None and option.optional:
-        return None
-    if option.kind is list:
-        return _list(value, full)
-    if option.kind is dict:
-        return _dictionary(value, full)
-    wanted = IN_WORDS.get(option.kind, "a value")
-    if isinstance(value, (Mapping, list, NoneType)):
-        raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else value}.")
-    # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
-    for kind in (option.kind, *option.others):
-        converted = _converted(kind, value)
-        if converted is None:
-            continue
-        # An infinite number, or one that is none, would train to nonsense.
-        if isinstance(converted, float) and not math.isfinite(converted):
-            raise UsageError(f"{full} must be a finite number, not {converted}.")
-        return converted
-    if option.others:
-        wanted = " or ".join([wanted, *map(str, option.choices)])
-    raise UsageError(f"{full} must be {wanted}, not {value}.")
 
 
 def _converted(kind: Any, value: Any) -> Any:
@@ -247,27 +341,10 @@ def _converted(kind: Any, value: Any) -> Any:
         return None
 
 
-def _list(value: Any, full: str) -> list[str]:
-    """A value that must be a list, whose items may be numbers."""
-    if not isinstance(value, (list, tuple)):
-        raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
-    return [str(each) for each in value]
-
-
-def _dictionary(value: Any, full: str) -> dict[str, Any]:
-    """Plain values by name, such as the options of another library's class."""
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {value}.")
-    by_name = {}
-    for name, each in value.items():
-        by_name[str(name)] = _plain_value(each, _join(full, str(name)))
-    return by_name
-
-
 def _plain_value(value: Any, full: str) -> Any:
     """A value of JSON, of finite numbers."""
     if isinstance(value, Mapping):
-        return _dictionary(value, full)
+        return {str(name): _plain_value(each, _join(full, str(name))) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain_value(each, full) for each in value]
     if isinstance(value, float) and not math.isfinite(value):

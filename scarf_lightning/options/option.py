@@ -141,6 +141,7 @@ class Option:
     """An option of a dataclass, as its line defines it.
 
     Attributes:
+        hint: its annotation.
         kind: its type without None: ``int``, ``float``, ``bool``, ``str``, ``list`` or ``dict``.
         optional: whether None is allowed.
         default: the value if the user sets none. Copy it before you change it.
@@ -150,6 +151,7 @@ class Option:
     """
 
     name: str
+    hint: Any
     kind: Any
     optional: bool
     default: Any
@@ -287,6 +289,7 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
             continue
         options[field.name] = Option(
             name=field.name,
+            hint=types[field.name],
             kind=kinds[0],
             optional=is_optional,
             default=default,

@@ -7,7 +7,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..errors import RecordWarning, UsageError
 from ..metrics import METRICS, metrics
 from .files import DamagedRecordError
 from .identity import with_reading
-from .records import PREDICTIONS, WEIGHTS, Row, check_fields, read_file
+from .records import PREDICTIONS, WEIGHTS, Row, fields_of, read_file
 from .store import (
     COUNTS,
     CURVES,
@@ -101,6 +101,13 @@ class StoredTrial:
             own_weights = {name: array[t] for name, array in weights.items()}
             trials.append(cls(row, own_preprocessing, own_weights))
         return trials
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The field of an environment that readers rely on. Early records have no versions of packages."""
+
+    packages: dict[str, Any] = field(default_factory=dict)
 
 
 def load(
@@ -296,11 +303,7 @@ def read_environments(stored: Stored) -> tuple[list[Row], dict[Path, str]]:
 
     def parse(content: bytes) -> Row:
         environment: Row = json.loads(content)
-        kinds: dict[str, type] = {}
-        # Early records have no versions of packages.
-        if "packages" in environment:
-            kinds["packages"] = dict
-        check_fields(environment, kinds)
+        fields_of(Environment, environment)
         return environment
 
     return stack_files(stored, ENVIRONMENT, parse)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import RecordWarning, explained
 from .files import DamagedRecordError, UnreadableRecordError, write_whole
-from .records import check_fields, parsed, read_sealed, sealed
+from .records import fields_of, parsed, read_sealed, sealed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -48,6 +48,14 @@ class KnownData:
     n_columns: int
     n_encoded: int | None = None
     kind: str | None = None
+
+
+@dataclass(frozen=True)
+class DataNote:
+    """What is known of data, and the stamps of the files that they were read from."""
+
+    data: KnownData
+    files: list[dict[str, Any]]
 
 
 def known_data(results: Path, source: HasStamps) -> KnownData | None:
@@ -91,13 +99,10 @@ def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequen
 def _data_of(note: dict[str, Any], files: list[dict[str, Any]]) -> KnownData | None:
     """Data in a note on files with these stamps; None if it is of others, or of another layout."""
     try:
-        check_fields(note, {"data": dict, "files": list})
-        data: KnownData = parsed(KnownData, note["data"], "data")
+        found = fields_of(DataNote, note)
     except DamagedRecordError:
         return None
-    if note["files"] != files:
-        return None
-    return data
+    return found.data if found.files == files else None
 
 
 def _plain(stamps: "Sequence[DataclassInstance]") -> list[dict[str, Any]]:

@@ -23,11 +23,9 @@ from .claims import Claim, LostClaimError, claim, claim_when_free, folder_time
 from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, temporary, write_whole
 from .identity import fingerprint
 from .records import (
-    NUMBER,
     WEIGHTS,
-    Fields,
     check_contents,
-    check_fields,
+    fields_of,
     new_record,
     read_file,
     read_record,
@@ -40,7 +38,6 @@ from .records import (
 FOLDER = "pretrained"
 DESCRIPTION = "pretraining.json"
 CONTENTS = "curve.json"
-FIELDS: Fields = {"epochs": int, "best_epoch": int, "seconds": int | float, "curve": list}
 GIGABYTE = 1e9
 Shapes = Mapping[str, tuple[tuple[int, ...], str]]
 """The shape and the type of each array, by its name."""
@@ -63,6 +60,17 @@ class PretrainedTrial:
     best_epoch: int
     seconds: float
     curve: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a table of contents says of the pre-training of a trial, see `PretrainedTrial`."""
+
+    trial: int
+    epochs: int
+    best_epoch: int
+    seconds: float
+    curve: list[dict[str, int | float | None]]
 
 
 class PretrainingStore:
@@ -199,23 +207,20 @@ class PretrainingStore:
         from safetensors.numpy import load
 
         place = self._place(trial)
-        contents = self._contents(trial)
+        contents, training = self._contents(trial)
         weights = read_file(place, contents, WEIGHTS, load)
         if self._expected is not None:
             _check_weights(weights, self._expected())
-        fields = {name: contents[name] for name in FIELDS}
-        return PretrainedTrial(trial, weights, **fields)
+        return PretrainedTrial(trial, weights, training.epochs, training.best_epoch, training.seconds, training.curve)
 
-    def _contents(self, trial: int) -> dict[str, Any]:
-        """The table of contents of a trial, whose fields are checked."""
+    def _contents(self, trial: int) -> tuple[dict[str, Any], Training]:
+        """The table of contents of a trial, and the checked fields of its training."""
         contents = read_record(self._place(trial), CONTENTS, self.fingerprint)
-        check_fields(contents, {"trial": int, **FIELDS})
-        for record in contents["curve"]:
-            check_fields(record, {"trial": int, "epoch": int})
-            types = {type(value) for value in record.values()}
-            if record["trial"] != trial or not types <= NUMBER:
+        training = fields_of(Training, contents)
+        for record in training.curve:
+            if record.get("trial") != trial or not isinstance(record.get("epoch"), int):
                 raise DamagedRecordError("it has no curve")
-        return contents
+        return contents, training
 
     def _damaged(self) -> Iterator[tuple[Path, str]]:
         """The damaged files and folders, and why they cannot be used."""

@@ -17,11 +17,13 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, TypeVar
 
+from ..options.checking import DEEPEST, are_usable, typed
 from .claims import Claim
 from .files import UNFINISHED, DamagedRecordError, OtherVersionError, UnreadableRecordError, read_bytes, whole_folder
 
@@ -36,18 +38,26 @@ TEXTS = (".json", ".yaml")
 """Endings of files whose line ends may be those of another system."""
 MOST_JSON = 100_000_000
 """Bytes of a JSON file: a table with a million categories has a description of 20 MB."""
-LARGEST = 2**53
-"""Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
 NUMBER: set[type] = {int, float, NoneType}
 """Types of a number in a file; null stands for a missing one."""
-DEEPEST = 10
-"""Levels of nested fields."""
-
 T = TypeVar("T")
 Row = dict[str, Any]
 """Values by name, of a trial for instance."""
-Fields = Mapping[str, type | UnionType]
-"""Names of fields and the types of their values."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A table of contents.
+
+    Attributes:
+        fingerprint: of what the record belongs to.
+        files: the size of each other file, in bytes.
+        hashes: the SHA-256 of each.
+    """
+
+    fingerprint: str
+    files: dict[str, int]
+    hashes: dict[str, str]
 
 
 def sealed(content: Mapping[str, Any]) -> str:
@@ -72,6 +82,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
     # A file of an unknown schema may be sealed in another way; its reader says which schema it has.
     if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
         raise DamagedRecordError(f"{path.name} is damaged")
+    # A seal says that somebody wrote the file, and not that this package did.
+    if not are_usable((content,), DEEPEST + 2):
+        raise DamagedRecordError(f"{path.name} has values that are nested too deep, too large, or no text")
     return content
 
 
@@ -155,126 +168,40 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
         raise DamagedRecordError("it has no schema")
     if type(table["schema"]) is not int or table["schema"] != SCHEMA_VERSION:
         raise OtherVersionError(f"it has schema {table['schema']!r:.20}, and this version reads {SCHEMA_VERSION}")
-    if table.get("fingerprint") != fingerprint:
-        raise DamagedRecordError(f"it belongs to {table.get('fingerprint')!s:.80}")
-    check_fields(table, {"files": dict, "hashes": dict})
-    for name, size in table["files"].items():
+    contents = fields_of(Contents, table)
+    if contents.fingerprint != fingerprint:
+        raise DamagedRecordError(f"it belongs to {contents.fingerprint:.80}")
+    for name, size in contents.files.items():
         # A file elsewhere could be any file of the machine.
         if name in ("", ".", "..") or set(name) & set("/\\\0"):
             raise DamagedRecordError(f"it names {name!r:.80}, which is not a file of its folder")
-        has_size = isinstance(size, int) and size >= 0
-        has_hash = isinstance(table["hashes"].get(name), str)
-        if not (has_size and has_hash):
+        if size < 0 or name not in contents.hashes:
             raise DamagedRecordError(f"it has no size or hash of {name}")
 
 
-def check_fields(content: Any, kinds: Fields) -> None:
-    """Check that these fields are there, of these types, and usable. Truth values are no whole numbers here."""
-    if not isinstance(content, dict):
-        raise DamagedRecordError(f"it has no {next(iter(kinds), 'fields')}")
-    for name, kind in kinds.items():
-        # The ellipsis of a missing field is of no kind.
-        value = content.get(name, ...)
-        is_right = isinstance(value, kind)
-        # Python's truth values are whole numbers too.
-        if isinstance(value, bool):
-            is_right = bool in (kind, *get_args(kind))
-        if not is_right or not are_usable((value,), DEEPEST + 1):
-            raise DamagedRecordError(f"it has no {name}")
-
-
-def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
-    """Tell whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
-    if depth <= 0:
-        return False
-    for value in values:
-        kind = type(value)
-        if kind is str:
-            # Half a character cannot be written in UTF-8.
-            if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-                return False
-        elif kind is int:
-            if abs(value) >= LARGEST:
-                return False
-        elif kind is dict:
-            if not (are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)):
-                return False
-        elif kind is list and not are_usable(value, depth - 1):
-            return False
-    return True
-
-
 def parsed(kind: Any, value: Any, place: str) -> Any:
-    """A value from JSON as this type. Files are checked here, for anybody may have written them.
-
-    Args:
-        kind: ``bool``, ``int``, ``float``, ``str``, ``None``, ``Any``, a ``Literal``, a union, ``list[K]``,
-            ``tuple[K, ...]``, ``dict[str, K]``, or a dataclass, which checks its own fields when it is made.
-        value: what `json.loads` gave.
-        place: the field's name, for the message.
+    """A value of a file as this type, see `scarf_lightning.options.checking.typed`.
 
     Raises:
-        DamagedRecordError: the value is of another type, is too large, or has missing or unknown fields.
+        DamagedRecordError: it is of another type, or has missing or unknown fields.
     """
-    origin = get_origin(kind) or kind
-    inner = get_args(kind)
-    if origin in (Union, UnionType):
-        # The first type that fits; if none does, the error names the first of all.
-        fitting = [each for each in inner if _is_of(each, value)]
-        chosen = (fitting or inner)[0]
-        return parsed(chosen, value, place)
-    if not _is_of(kind, value):
-        raise DamagedRecordError(f"{place} cannot be {json.dumps(value, default=str)[:40]}")
-    if dataclasses.is_dataclass(kind):
-        return _parsed_fields(kind, value, place)
-    if origin in (list, tuple) and inner:
-        return origin(parsed(inner[0], each, place) for each in value)
-    if origin is dict and inner:
-        values = {}
-        for name, each in value.items():
-            values[name] = parsed(inner[1], each, f"{place}.{name!s:.40}")
-        return values
-    return value
-
-
-def _is_of(kind: Any, value: Any) -> bool:
-    """Tell whether a value from JSON is of a type, apart from the types of what it holds."""
-    origin = get_origin(kind) or kind
-    if kind is Any:
-        return True
-    if origin is Literal:
-        # 1 and true are equal, and not of one type.
-        return any(value == each and type(value) is type(each) for each in get_args(kind))
-    if kind in (int, float):
-        numbers = int if kind is int else (int, float)
-        is_number = isinstance(value, numbers) and not isinstance(value, bool)
-        return is_number and abs(value) < LARGEST
-    # JSON has no tuples, and no objects but by their fields.
-    if origin in (list, tuple):
-        return isinstance(value, list)
-    if dataclasses.is_dataclass(kind):
-        return isinstance(value, dict)
-    return isinstance(value, origin or NoneType)
-
-
-def _parsed_fields(kind: Any, value: dict[str, Any], place: str) -> Any:
-    """A dataclass from its fields, which checks them itself when it is made."""
-    types = get_type_hints(kind)
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    no_default = (dataclasses.MISSING, dataclasses.MISSING)
-    for name in {*fields, *value}:
-        if name not in fields:
-            raise DamagedRecordError(f"{place} has an unknown field {json.dumps(name)[:40]}")
-        default = (fields[name].default, fields[name].default_factory)
-        if name not in value and default == no_default:
-            raise DamagedRecordError(f"{place} has no {name}")
-    values = {}
-    for name, each in value.items():
-        values[name] = parsed(types[name], each, f"{place}.{name}")
     try:
-        return kind(**values)
+        return typed(kind, value, place, exact=True)
     except ValueError as error:
-        raise DamagedRecordError(f"{place}.{error}") from error
+        raise DamagedRecordError(str(error).removesuffix(".")) from error
+
+
+def fields_of(kind: type[T], content: Mapping[str, Any], place: str = "it") -> T:
+    """The fields of a record that its readers rely on; it may have others besides.
+
+    Raises:
+        DamagedRecordError: one of them is missing, or of another type.
+    """
+    if not isinstance(content, Mapping):
+        raise DamagedRecordError(f"{place} has no fields")
+    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    own: T = parsed(kind, {name: content[name] for name in names if name in content}, place)
+    return own
 
 
 def record_folders(parent: Path) -> list[Path]:

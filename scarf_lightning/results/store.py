@@ -46,10 +46,8 @@ from .records import (
     NUMBER,
     PREDICTIONS,
     WEIGHTS,
-    Fields,
     Row,
-    are_usable,
-    check_fields,
+    fields_of,
     new_record,
     read_file,
     read_record,
@@ -70,11 +68,6 @@ PREPROCESSING = "preprocessing.safetensors"
 ENVIRONMENT = "environment.json"
 OPTIONAL = (PREDICTIONS, WEIGHTS)
 """Files that a stack need not have."""
-DESCRIBED: Fields = {
-    "dataset": str, "dataset_id": int | None, "identity": dict, "config": dict, "options": dict, "labels": dict,
-    "columns": list, "classes": list, "overrides": list,
-}  # fmt: skip
-"""Fields of a description that readers rely on."""
 COUNTS = (
     "trial", "pretrain_epochs", "pretrain_steps", "pretrain_best_epoch", "finetune_epochs", "finetune_steps",
     "finetune_best_epoch", "fits", "n_train", "n_labels", "n_labelled", "n_label_classes", "n_unlabelled",
@@ -140,6 +133,45 @@ class Predictions:
             own_values = np.array(values[is_own], order=order)
             predictions.append(cls(trial, rows[is_own], labels[is_own], own_values, target))
         return predictions
+
+
+@dataclass(frozen=True)
+class DescribedColumn:
+    """A feature of a table, with its categories; a numeric one has none."""
+
+    name: str
+    categories: list[str] | None
+    tells_gaps: bool = False
+
+
+@dataclass(frozen=True)
+class Description:
+    """The fields of a cell's description that readers rely on, see `CellStore.describe`."""
+
+    dataset: str
+    dataset_id: int | None
+    identity: dict[str, Any]
+    config: dict[str, Any]
+    options: dict[str, bool | int | float | str | None]
+    labels: dict[str, str]
+    columns: list[DescribedColumn]
+    classes: list[str]
+    overrides: list[str]
+
+
+@dataclass(frozen=True)
+class DescribedConfig:
+    """The option of a described configuration that a report relies on."""
+
+    metric: str | None = None
+
+
+@dataclass(frozen=True)
+class StackContents:
+    """The fields of a stack's table of contents: a row a trial, and sentences for the user."""
+
+    trials: list[dict[str, Any]]
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -461,21 +493,13 @@ def read_description(cell: Path) -> Row | None:
     except OSError as error:
         raise UnreadableRecordError(f"it cannot be read: {error.strerror}") from error
     # Seals are right in a crafted file too, so its fields are checked.
-    check_fields(description, DESCRIBED)
-    check_fields({"metric": None} | description["config"], {"metric": str | None})
-    for column in description["columns"]:
-        check_fields(column, {"name": str, "categories": list | None})
-        _check_texts(column["categories"] or (), "categories")
-    _check_texts(description["classes"], "classes")
+    fields_of(Description, description)
+    fields_of(DescribedConfig, description["config"], "config")
     try:
         target_from_plain(description)
     except ValueError as error:
         raise DamagedRecordError(str(error)) from error
-    _check_texts(description["overrides"], "overrides")
-    _check_texts(description["labels"].values(), "labels")
     options = description["options"]
-    if any(isinstance(value, (dict, list)) for value in options.values()):
-        raise DamagedRecordError("it has no options")
     # An axis of version 0.2, whose one choice that is left is what every model does.
     if options.get("features") == "all":
         del options["features"]
@@ -486,18 +510,13 @@ def read_description(cell: Path) -> Row | None:
 
 def _check_rows(table: Row) -> None:
     """Check the rows of a stack: the types that `load` gives its columns, and how large numbers are."""
-    notes = table.get("notes", [])
-    if not isinstance(notes, list):
-        raise DamagedRecordError("it has no notes")
-    _check_texts(notes, "notes")
-    rows = table.get("trials")
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+    rows = fields_of(StackContents, table).trials
+    if not rows:
         raise DamagedRecordError("it has no trials")
     kinds = kinds_of_columns()
     for name in {"trial", *chain.from_iterable(rows)}:
         values = [row.get(name) for row in rows]
-        has_types = kinds.get(name, ANYTHING).issuperset(map(type, values))
-        if not has_types or not are_usable(values):
+        if not kinds.get(name, ANYTHING).issuperset(map(type, values)):
             raise DamagedRecordError(f"it has no {name}")
     trials = [row["trial"] for row in rows]
     for trial in trials:
@@ -519,12 +538,6 @@ def kinds_of_columns() -> dict[str, set[type]]:
     # The one column that no row lacks.
     kinds["trial"] = {int}
     return kinds
-
-
-def _check_texts(values: Any, name: str) -> None:
-    """Refuse a list that holds something else than text."""
-    if not all(isinstance(value, str) for value in values):
-        raise DamagedRecordError(f"it has no {name}")
 
 
 def _json_value(value: Any) -> Any:

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from omegaconf import OmegaConf
 
 from ..errors import UsageError, unknown_name
+from ..options.checking import are_usable, checked
 from .configuration_files import read_yaml
 
 PACKAGE = Path(__file__).parents[1]
@@ -142,39 +143,33 @@ def _read(name: str, folder: Path) -> SweepFile:
         fault = f"sweeps={name}: there is no file {path}"
         raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list=f"the folder {path.parent}"))
 
-    # Imported here, since `--help` starts without the store.
-    from ..results.files import DamagedRecordError
-    from ..results.records import are_usable, parsed
-
     content = read_yaml(path)
-    # The file's own name is the name of the sweep.
-    allowed = [field.name for field in fields(SweepFile) if field.name not in ("name", "file")]
-    needed = {"title", "cells"}
-    if not isinstance(content, dict) or not needed <= set(content) <= set(allowed):
-        raise UsageError(f"{path} must have title and cells, and may have {', '.join(allowed)} and nothing else.")
-    cells = content["cells"]
-    is_list = isinstance(cells, list) and cells
-    if not is_list or not all(isinstance(block, dict) for block in cells):
-        raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
-    for block in cells:
-        for axis in block:
-            if not isinstance(axis, str) or not OPTION.fullmatch(axis):
-                raise UsageError(f"{path}: {axis!r} is no name of an option; write OPTION: [VALUE, VALUE].")
-            if NO_AXIS.intersection(re.split(r"[./@+]", axis)):
-                raise UsageError(f"{path} sets {axis}, and a sweep file only names cells; give it on the command line.")
-        if any("$" in text and "{" in text for text in _texts(block)):
-            raise UsageError(f"{path}: ${{...}} looks a value up, and a sweep file has plain values; write the value.")
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} must have title and cells, each with a value.")
     # The same limits as of a record, since a file may be of another author.
-    kinds = get_type_hints(SweepFile)
+    if not are_usable([content]):
+        raise UsageError(f"{path}: its values are nested too deep, too large, or no text.")
     try:
-        if not are_usable([content]):
-            raise DamagedRecordError("its values are nested too deep, too large, or no text")
-        values = {}
-        for key, value in content.items():
-            values[key] = parsed(kinds[key], value, key)
-        return SweepFile(path.stem, file=path, **values)
-    except DamagedRecordError as error:
-        raise UsageError(f"{path}: {error}.") from error
+        # The file's own name is the name of the sweep.
+        sweep = replace(checked(SweepFile, content | {"name": path.stem}), file=path)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    if not sweep.cells:
+        raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
+    for block in sweep.cells:
+        _check_block(path, block)
+    return sweep
+
+
+def _check_block(path: Path, block: Mapping[str, Any]) -> None:
+    """Refuse a block that does more than name cells."""
+    for axis in block:
+        if not OPTION.fullmatch(axis):
+            raise UsageError(f"{path}: {axis!r} is no name of an option; write OPTION: [VALUE, VALUE].")
+        if NO_AXIS.intersection(re.split(r"[./@+]", axis)):
+            raise UsageError(f"{path} sets {axis}, and a sweep file only names cells; give it on the command line.")
+    if any("$" in text and "{" in text for text in _texts(block)):
+        raise UsageError(f"{path}: ${{...}} looks a value up, and a sweep file has plain values; write the value.")
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -144,7 +144,7 @@ FILES: dict[str, tuple[str, int | str]] = {
     "a sign": (SWEEP + "{'pretrain=none': [1]}\n", "'pretrain=none' is no name of an option"),
     "a blank in a name": (SWEEP + "{'pre train': [none]}\n", "'pre train' is no name of an option"),
     "no name": (SWEEP + "{'': [none]}\n", "'' is no name of an option"),
-    "a number for a name": (SWEEP + "{3: [none]}\n", "3 is no name of an option"),
+    "a number for a name": (SWEEP + "{3: [none]}\n", "'3' is no name of an option"),
     "a tilde": (SWEEP + "{~loss: [none]}\n", "'~loss' is no name of an option"),
     "an alias": (SWEEP + "&it {pretrain: [none]}\n  - {<<: *it, seed: 3}\n", 2),
     "aliases of aliases": (
