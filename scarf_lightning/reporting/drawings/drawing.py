@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, get_origin, get_type_hints
 
 import pandas as pd
@@ -13,8 +13,7 @@ from ...errors import UsageError, unknown_name
 from ...metrics import metric_named
 from ...options import Config
 from ...options.axes import BASES, OF_THE_RUN, field_names, part, registered
-from ...results.files import DamagedRecordError
-from ...results.records import parsed
+from ...options.checking import checked
 from ..blocks import Block, Paragraph, Section, named, not_drawn
 from ..cell_results import CellResults
 from ..competitors import select
@@ -171,38 +170,12 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
 
 def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
     """A drawing from its keys."""
-    known = [each.name for each in fields(kind)]
-    for name in keys:
-        if name not in known:
-            raise UsageError(unknown_name(f"{kind.name} has no key {name}", name, ["draw", *known], "its keys"))
     types = get_type_hints(kind)
     values: dict[str, Any] = {}
     for name, value in keys.items():
         # One column may stand for a list of one.
-        is_list = get_origin(types[name]) is list
+        is_list = get_origin(types.get(name)) is list
         values[name] = [value] if is_list and isinstance(value, str) else value
-    for each in fields(kind):
-        has_default = each.default is not MISSING or each.default_factory is not MISSING
-        if not has_default and not values.get(each.name):
-            raise UsageError(f"{kind.name} needs {each.name}; its keys are: draw, {', '.join(known)}.")
-    for name, value in values.items():
-        _check_value(name, value, types[name])
-    return kind(**values)
-
-
-def _check_value(name: str, value: Any, annotation: Any) -> None:
-    """Raise a UsageError if a key's value is not of the type of its field."""
-    if get_origin(annotation) is list:
-        if not isinstance(value, list) or not all(isinstance(column, str) for column in value):
-            raise UsageError(f"{name} must name a column, or a list of columns, not {value}.")
-    elif name == "where":
-        if not isinstance(value, dict) or not all(isinstance(column, str) for column in value):
-            raise UsageError(f"where must give columns their values, as in {{regime: full}}, not {value}.")
-    elif annotation in (str, str | None) and not isinstance(value, str):
-        raise UsageError(f"{name} must be one text, not {value}.")
-    else:
-        try:
-            parsed(annotation, value, name)
-        except DamagedRecordError as error:
-            kind = getattr(annotation, "__name__", annotation)
-            raise UsageError(f"{name} must be of the type {kind}, not {value}.") from error
+        if value == []:
+            raise UsageError(f"{name} names no column.")
+    return checked(kind, values, exact=True)

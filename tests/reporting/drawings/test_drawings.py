@@ -101,15 +101,14 @@ def test_the_drawings_of_every_sweep_can_be_understood() -> None:
         ({"title": "t"}, r"must say what to draw; the drawings are: .*\."),
         ({"draw": "pie", "title": "t"}, r": pie is not a drawing. The drawings are: .*\."),
         ({"draw": ["pie"], "title": "t"}, r": \['pie'\] is not a drawing. The drawings are: .*\."),
-        (MATRIX, r": win_matrix needs compare; its keys are: draw, title, where, metric, compare\."),
-        ({"draw": "win_matrix", "compare": "loss"}, r": win_matrix needs title; .*\."),
-        (CURVES | {"x": "loss"}, r": loss_curves has no key x. Its keys are: draw, title, where, metric\."),
-        (MATRIX | {"compare": []}, r": win_matrix needs compare; .*\."),
-        (MATRIX | {"compare": {"a": 1}}, r": compare must name a column, or a list of columns, not .*\."),
-        ({"draw": "sensitivity", "title": "t", "x": ["a"]}, r": x must be one text, not \['a'\]\."),
-        ({"draw": "loss_curves", "title": None}, r": loss_curves needs title; .*\."),
-        (CURVES | {"where": "full"}, r": where must give columns their values, .*\."),
-        (CURVES | {"where": {1: "full"}}, r": where must give columns their values, .*\."),
+        (MATRIX, ": compare is missing."),
+        ({"draw": "win_matrix", "compare": "loss"}, ": title is missing."),
+        (CURVES | {"x": "loss"}, ": x is not an option. The options are: title, where, metric."),
+        (MATRIX | {"compare": []}, ": compare names no column."),
+        (MATRIX | {"compare": {"a": 1}}, r": compare must be a list, as in .*\."),
+        ({"draw": "sensitivity", "title": "t", "x": ["a"]}, r": x must be a text, not \['a'\]\."),
+        ({"draw": "loss_curves", "title": None}, ": title must be a text, not null."),
+        (CURVES | {"where": "full"}, r": where must be options by name, .*\."),
     ],
 )
 def test_a_drawing_that_cannot_be_understood_is_named(drawing: Any, sentence: str) -> None:
@@ -164,16 +163,16 @@ def test_an_error_in_a_drawing_of_ours_is_seen(
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "kind"),
+    ("key", "value", "said"),
     [
-        ("digits", "x", "int"),
-        ("digits", True, "int"),
-        ("share", "x", "float"),
-        ("is_wide", 1, "bool"),
-        ("mode", "c", ""),
+        ("digits", "x", "must be a whole number"),
+        ("digits", True, "must be a whole number"),
+        ("share", "x", "must be a number"),
+        ("is_wide", 1, "must be true or false"),
+        ("mode", "c", "cannot be"),
     ],
 )
-def test_the_value_of_a_key_has_its_type(key: str, value: Any, kind: str) -> None:
+def test_the_value_of_a_key_has_its_type(key: str, value: Any, said: str) -> None:
     @dataclass(frozen=True, kw_only=True)
     class Typed(Drawing):
         name = "typed_for_a_test"
@@ -192,9 +191,7 @@ def test_the_value_of_a_key_has_its_type(key: str, value: Any, kind: str) -> Non
             "where": {},
             "metric": None,
         }
-        with pytest.raises(
-            UsageError, match=rf"drawing 1 of report: {key} must be of the type .*{kind}.*, not {value}\."
-        ):
+        with pytest.raises(UsageError, match=rf"drawing 1 of report: {key} {said}"):
             read_drawings([entry | {key: value}], "a file")
     finally:
         del Typed
