@@ -1,53 +1,59 @@
-"""Looks at the comparisons of a store: a line each of ``results/looks.jsonl``, in the order in which they were taken.
+"""Looks at comparisons: a line each of ``results/<fingerprint>/looks.jsonl``, in the folder of its first cell.
 
 Who looks again and again finds a difference by chance. So each answer that was shown is remembered here, and the next
-one is as strict as the looks before demand, see `scarf_lightning.verdicts.looks`. One call writes at the end of the
-file, so runs that end at once do not mix their lines; a line that a crash has cut is left out.
+one is as strict as the looks before demand, see `scarf_lightning.verdicts.looks`. One call writes at the end of a file,
+so runs that end at once do not mix their lines; a line that a crash has cut is left out.
 """
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..options.checking import are_usable
+from .files import DamagedRecordError, read_bytes
+
 FILE = "looks.jsonl"
+MOST_BYTES = 100_000_000
 
 
 def read_looks(results: Path) -> list[dict[str, Any]]:
-    """The looks of a store, the first ones first; none if it has no such file, or if it cannot be read."""
-    try:
-        text = (results / FILE).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
+    """The looks of a store; a file that cannot be used has none."""
     looks = []
-    for line in text.splitlines():
+    # A store of an earlier release has a file of all of them beside its cells.
+    for file in (results / FILE, *sorted(results.glob(f"*/{FILE}"))):
         try:
-            look = json.loads(line)
-        # A process was killed while it wrote, or somebody edited the file.
-        except ValueError:
+            lines = read_bytes(file, MOST_BYTES).splitlines()
+        except (FileNotFoundError, DamagedRecordError):
             continue
-        if isinstance(look, dict):
-            looks.append(look)
+        for line in lines:
+            try:
+                look = json.loads(line)
+            # A process was killed while it wrote, or somebody edited the file.
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(look, dict) and are_usable([look]):
+                looks.append(look)
     return looks
 
 
 def keep_looks(results: Path, looks: Sequence[Mapping[str, Any]]) -> bool:
-    """Keep looks at the end of the file; false if the folder cannot be written."""
-    if not looks:
-        return True
-    path = results / FILE
-    lines = "".join(f"{json.dumps(look, sort_keys=True)}\n" for look in looks)
+    """Keep looks, each with the fingerprints of its cells as ``pairs``; false if a folder cannot be written."""
+    by_cell = defaultdict[str, list[str]](list)
+    for look in looks:
+        by_cell[look["pairs"][0][0]].append(json.dumps(look, sort_keys=True))
     try:
-        # What a crash has cut has no end of line, and would swallow the next look.
-        if path.exists() and not path.read_bytes().endswith(b"\n"):
-            lines = f"\n{lines}"
-        number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        try:
-            os.write(number, lines.encode())
-            os.fsync(number)
-        finally:
-            os.close(number)
+        for cell, lines in by_cell.items():
+            # Nobody's link sends them elsewhere.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            number = os.open(results / cell / FILE, flags, 0o666)
+            try:
+                # What a crash has cut has no end of line, and would swallow the next look.
+                os.write(number, "\n".join(["", *lines, ""]).encode())
+            finally:
+                os.close(number)
     except OSError:
         return False
     return True

@@ -1,5 +1,6 @@
 """Looks that a store remembers: further ones are stricter, the same ones are free."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from scarf_lightning.reporting.comparisons import Comparison, compare_all
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.remembered_looks import remember_looks
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.results import keep_looks, read_looks
+from scarf_lightning.results import read_looks
 from scarf_lightning.results.kept_looks import FILE
 from scarf_lightning.verdicts.looks import level_after, spent
 
@@ -27,6 +28,8 @@ def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Co
     gained = [value + sign * float(gain) for value, gain in zip(alike, GAINS[:trials], strict=True)]
     results = compared({"iris": {"none": alike, name: gained}})
     cells = {label: folder / f"cell-{row['pretrain']}" for label, row in results.rows.items()}
+    for cell in cells.values():
+        cell.mkdir(exist_ok=True)
     results = replace(results, folders=cells)
     (found,) = compare_all(results, OPTIONS)
     remember_looks([found], results, OPTIONS)
@@ -57,13 +60,14 @@ def test_the_same_look_again_costs_nothing_and_another_comparison_has_its_own(tm
 
 
 def test_a_look_that_somebody_has_edited_counts_for_nothing(tmp_path: Path) -> None:
-    keep_looks(tmp_path, [{"trials": 5}, {"pairs": 3, "metric": "accuracy", "claim": "this table", "question": ""}])
+    edited = [{"trials": 5}, {"pairs": 3, "metric": "accuracy", "claim": "this table", "question": ""}]
+    (tmp_path / FILE).write_text("".join(f"{json.dumps(each)}\n" for each in edited))
 
     assert look(tmp_path, 10).looks == (10,)
 
 
 def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path) -> None:
-    (tmp_path / FILE).mkdir()
+    (tmp_path / "cell-scarf" / FILE).mkdir(parents=True)
 
     with pytest.warns(RecordWarning, match="not remembered"):
         found = look(tmp_path, 10)
@@ -74,6 +78,8 @@ def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path
 def test_a_question_writes_nothing(tmp_path: Path) -> None:
     results = compared({"iris": {"none": [0.5, 0.51, 0.52], "scarf": [0.6, 0.62, 0.61]}})
     results = replace(results, folders={label: tmp_path / f"cell-{label}" for label in results.rows})
+    for cell in results.folders.values():
+        cell.mkdir()
 
     answers = answers_of(results, OPTIONS)
 

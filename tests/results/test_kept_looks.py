@@ -1,32 +1,77 @@
-"""The file of looks: what a crash leaves, and folders that cannot be written."""
+"""Looks in the folders of cells: what a crash or a stranger leaves, and folders that cannot be written."""
 
+import json
+import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from scarf_lightning.results import keep_looks, read_looks
 from scarf_lightning.results.kept_looks import FILE
 
 
-def test_looks_are_read_in_the_order_in_which_they_were_taken(tmp_path: Path) -> None:
-    assert read_looks(tmp_path) == []
-
-    assert keep_looks(tmp_path, [{"trials": 5}, {"trials": 10}])
-    assert keep_looks(tmp_path, [{"trials": 20}])
-    assert keep_looks(tmp_path, [])
-
-    assert [look["trials"] for look in read_looks(tmp_path)] == [5, 10, 20]
+def look(trials: int, cell: str = "a", reference: str = "b") -> dict[str, Any]:
+    return {"trials": trials, "pairs": [[cell, reference]]}
 
 
-def test_a_line_that_a_crash_has_cut_costs_no_other_look(tmp_path: Path) -> None:
-    keep_looks(tmp_path, [{"trials": 5}])
-    with (tmp_path / FILE).open("a") as file:
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    for cell in ("a", "b"):
+        (tmp_path / cell).mkdir()
+    return tmp_path
+
+
+def trials(store: Path) -> list[int]:
+    return [each["trials"] for each in read_looks(store)]
+
+
+def test_a_look_is_kept_in_the_folder_of_its_first_cell(store: Path) -> None:
+    assert read_looks(store) == []
+
+    assert keep_looks(store, [look(5), look(7, "b", "a"), look(10)])
+    assert keep_looks(store, [look(20)])
+    assert keep_looks(store, [])
+
+    assert trials(store) == [5, 10, 20, 7]
+    assert sorted(file.parent.name for file in store.rglob(FILE)) == ["a", "b"]
+
+
+def test_the_looks_of_an_earlier_layout_count(store: Path) -> None:
+    (store / FILE).write_text(json.dumps(look(5)) + "\n")
+    keep_looks(store, [look(10)])
+
+    assert trials(store) == [5, 10]
+
+
+def test_a_line_that_a_crash_has_cut_costs_no_other_look(store: Path) -> None:
+    keep_looks(store, [look(5)])
+    with (store / "a" / FILE).open("a") as file:
         file.write('{"trials": 1')
 
-    keep_looks(tmp_path, [{"trials": 20}])
-    with (tmp_path / FILE).open("ab") as file:
-        file.write(b"\xff\n7\n")
+    keep_looks(store, [look(20)])
+    with (store / "a" / FILE).open("ab") as file:
+        file.write(b"\xff\n7\n" + b"[" * 100_000 + b'\n{"trials": ' + b"9" * 400 + b"}\n")
 
-    assert [look["trials"] for look in read_looks(tmp_path)] == [5, 20]
+    assert trials(store) == [5, 20]
 
 
-def test_a_folder_that_is_gone_remembers_nothing_and_says_so(tmp_path: Path) -> None:
-    assert not keep_looks(tmp_path / "gone", [{"trials": 5}])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_left_out(store: Path, kind: str) -> None:
+    path = store / "a" / FILE
+    {"pipe": lambda: os.mkfifo(path), "device": lambda: path.symlink_to("/dev/zero"), "folder": path.mkdir}[kind]()
+
+    assert read_looks(store) == []
+    assert not keep_looks(store, [look(5)])
+
+
+def test_nothing_is_written_through_a_link(store: Path) -> None:
+    (store / "mine.txt").write_text("mine")
+    (store / "a" / FILE).symlink_to(store / "mine.txt")
+
+    assert not keep_looks(store, [look(5)])
+    assert (store / "mine.txt").read_text() == "mine"
+
+
+def test_a_folder_that_is_gone_remembers_nothing_and_says_so(store: Path) -> None:
+    assert not keep_looks(store / "gone", [look(5)])
