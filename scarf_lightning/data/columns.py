@@ -117,6 +117,9 @@ class Advice:
 
 Note = str | Advice
 
+EXACT = 2**53
+"""float64 represents every whole number up to this one."""
+
 
 def about(column: str, note: Note) -> Note:
     """A note on a column as a sentence that names the column."""
@@ -186,6 +189,11 @@ def is_numeric(column: "pd.Series[Any]") -> bool:
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column) and not is_bool_dtype(column)
+
+
+def floats(column: "pd.Series[Any]") -> Floats:
+    """A column as float64 ``(n,)``, NaN where a value is missing."""
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def are_whole(values: "NDArray[Any]") -> bool:

@@ -9,29 +9,19 @@ wherever its copies are, because it tells no answer.
 """
 
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from ..errors import UsageError, counted
 from ..options.option import Options, option
-from .columns import Coded, Floats, Ints, is_numeric
+from .columns import Floats, Ints
 from .copies import Copies, first_positions
 from .parts import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, part_sizes
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .table import Table
-
-PART_NAMES = {
-    **dict.fromkeys(("train", "training"), TRAIN),
-    **dict.fromkeys(("validation", "valid", "val", "dev"), VALIDATION),
-    **dict.fromkeys(("test", "testing", "holdout"), TEST),
-}
-"""What a column may call the part of a row, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +371,7 @@ def _closest(so_far: Ints, wanted: float) -> int:
 
 
 def _split_by(table: "Table") -> Floats:
-    """The values that the table is split by, see `split_values`."""
+    """The values that the table is split by, see `scarf_lightning.data.reading.roles.split_values`."""
     if table.split_by is None:
         raise ValueError("the table was loaded without the column that it is split by")
     return table.split_by
@@ -402,64 +392,3 @@ def _check_parts(split: Split, table: "Table", needed: str) -> None:
     for part in PARTS:
         if not table.is_labelled[getattr(split, part)].any():
             raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
-
-
-def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
-    """The number of each row's group, its time or its part, ``(n,)``; NaN where the column has no value.
-
-    Raises:
-        UsageError: the column does not hold what the split ``kind`` needs.
-    """
-    if kind == "group":
-        coded = Coded.of(column)
-        return coded.spread(np.arange(len(coded.distinct), dtype=np.float64))
-    if kind == "column":
-        parts = column.map(_part_named, na_action="ignore")
-        unknown = column[parts == -1]
-        if len(unknown):
-            raise UsageError(
-                f"column {column.name!r} of {source} says {unknown.iloc[0]!r} of a row, and split=column knows train, "
-                "validation and test; write one of these there."
-            )
-        return parts.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _times(column, source)
-
-
-def _part_named(value: Any) -> int:
-    """The number of a part by its name; -1 if it is the name of none."""
-    return PART_NAMES.get(str(value).strip().lower(), -1)
-
-
-def _times(column: "pd.Series[Any]", source: str) -> Floats:
-    """Numbers, or dates as seconds, ``(n,)``."""
-    from pandas.api.types import is_datetime64_any_dtype
-
-    from .reading.dates import as_dates
-    from .reading.rules import floats, text_of
-
-    if is_numeric(column):
-        return floats(column)
-    if is_datetime64_any_dtype(column):
-        return _seconds(column)
-    text, _ = text_of(Coded.of(column), column.name)
-    dates = as_dates(text.distinct)
-    if dates is None:
-        raise UsageError(
-            f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in one "
-            "format; write dates as 2024-12-31."
-        )
-    times, *_ = dates
-    return text.spread(_seconds(times))
-
-
-def _seconds(times: "pd.Series[Any]") -> Floats:
-    """Seconds since 1970, ``(n,)``."""
-    from pandas.errors import OutOfBoundsTimedelta
-
-    from .reading.dates import EPOCH, SECOND, utc_times
-
-    elapsed = utc_times(times) - EPOCH
-    # A coarser unit would round fractions of a second in another way. Nanoseconds end in 2262.
-    with suppress(OutOfBoundsTimedelta):
-        elapsed = elapsed.dt.as_unit("ns")
-    return np.asarray(elapsed / SECOND, dtype=np.float64)

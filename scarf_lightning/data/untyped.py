@@ -1,6 +1,6 @@
 """A table from a frame whose columns nobody has described."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from .arguments import argument
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Note, about, declared_order
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
-from .reading.inference import ID, ID_OR_TEXT, Read, read_column
+from .reading.kinds import ID, ID_OR_TEXT, Read, read_column
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
 
@@ -39,34 +39,36 @@ def read_table(
     Raises:
         UsageError: see `read_column` and `Table.of`; or no column is left.
     """
-    columns: list[pd.Series[Any]] = []
-    for name_of_column, column in frame.items():
-        # A column that is left out may hold anything.
-        is_dropped = str(name_of_column) in options.drop
-        columns.append(column if is_dropped else plain_column(column))
-    reads = {str(column.name): read_column(column, options) for column in columns}
-    _check_that_some_are_left(reads, source, len(frame))
-    table = Table.of(_described(columns, reads), target, name=name, source=source, split_by=split_by)
+    described: list[tuple[Column, Floats]] = []
     readings: list[ColumnReading] = []
-    notes = list(table.notes)
-    for column in columns:
-        read = reads[str(column.name)]
+    notes: list[Note] = []
+    reads: dict[str, Read] = {}
+    for name_of_column, given in frame.items():
+        column_name = str(name_of_column)
+        if column_name in options.drop:
+            readings.append(left_out(column_name, "left out by dataset.drop"))
+            continue
+        column = plain_column(given)
+        read = reads[column_name] = read_column(column, options)
+        described += _described(column, read)
         readings.append(_reading(column, read))
-        notes += _notes(str(column.name), read)
-    rules = []
-    for name_of_column, read in reads.items():
-        if read.rule is not None:
-            rules.append((name_of_column, read.rule))
+        notes += _notes(column_name, read)
+    _check_that_some_are_left(reads, source, len(frame))
+    table = Table.of(described, target, name=name, source=source, split_by=split_by)
+    rules = [(column_name, read.rule) for column_name, read in reads.items() if read.rule is not None]
     reader = Reader(tuple(rules), table.columns)
-    return replace(table, reading=tuple(readings), notes=tuple(notes), reader=reader)
+    return replace(table, reading=tuple(readings), notes=(*table.notes, *notes), reader=reader)
+
+
+def left_out(column: str, why: str) -> ColumnReading:
+    """Record of a column that is not looked at."""
+    return ColumnReading(column, kind="not looked at", missing=0, distinct=0, done=why)
 
 
 def _check_that_some_are_left(reads: Mapping[str, Read], source: str, n_rows: int) -> None:
     """Refuse a table of which no column is read."""
     # Of fewer rows the target says that they are too few.
-    if not reads or n_rows < FEWEST_ROWS:
-        return
-    if any(read.features for read in reads.values()):
+    if not reads or n_rows < FEWEST_ROWS or any(read.features for read in reads.values()):
         return
     why = "; ".join(f"{column!r} is {read.done}" for column, read in list(reads.items())[:SHOWN])
     raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
@@ -81,26 +83,24 @@ def _way_out(reads: Mapping[str, Read]) -> str:
     return ""
 
 
-def _described(columns: "Sequence[pd.Series[Any]]", reads: Mapping[str, Read]) -> Iterator[tuple[Column, Floats]]:
-    """The columns of the table with their values ``(n,)``, one for each feature."""
-    for column in columns:
-        for feature in reads[str(column.name)].features:
-            values = feature.values
-            if isinstance(values, Coded):
-                codes, categories = values.sorted_codes()
-                order = declared_order(column, categories, is_stripped=True)
-                yield Column(feature.name, categories, order), codes
-            else:
-                yield Column(feature.name), values
+def _described(column: "pd.Series[Any]", read: Read) -> list[tuple[Column, Floats]]:
+    """The columns of the table that a column becomes, with their values ``(n,)``."""
+    described = []
+    for feature in read.features:
+        values = feature.values
+        if isinstance(values, Coded):
+            codes, categories = values.sorted_codes()
+            order = declared_order(column, categories, is_stripped=True)
+            described.append((Column(feature.name, categories, order), codes))
+        else:
+            described.append((Column(feature.name), values))
+    return described
 
 
 def _reading(column: "pd.Series[Any]", read: Read) -> ColumnReading:
     """Record of a column's reading, with the numbers of its missing and of its distinct values."""
-    if read.counts is None:
-        missing, distinct = int(column.isna().sum()), n_distinct(column)
-    else:
-        missing, distinct = read.counts
-    # Texts among numbers or dates are read as missing, too.
+    missing, distinct = read.counts or (int(column.isna().sum()), int(column.nunique()))
+    # Texts that stand for no value are missing, too.
     if read.features and not isinstance(read.features[0].values, Coded):
         missing = max(missing, int(read.features[0].is_missing.sum()))
     return ColumnReading(str(column.name), read.kind, missing, distinct, read.done, len(read.features))
@@ -114,17 +114,5 @@ def _notes(column: str, read: Read) -> list[Note]:
     sentence = f"Column {column!r} has a different value in every row and is left out"
     # Numbers that are all different are ids, which no option of text helps.
     if read.kind == ID_OR_TEXT:
-        notes.append(Advice(sentence, "dataset.text", [column], "reads it as text"))
-    else:
-        notes.append(f"{sentence}.")
-    return notes
-
-
-def n_distinct(column: "pd.Series[Any]") -> int:
-    """The number of different values of a column, which may be lists."""
-    try:
-        return int(column.nunique())
-    except TypeError:
-        # Lists cannot be compared by their hashes, but by how they are written.
-        written = column.dropna().map(repr)
-        return int(written.nunique())
+        return [*notes, Advice(sentence, "dataset.text", [column], "reads it as text")]
+    return [*notes, f"{sentence}."]

@@ -11,7 +11,6 @@ from torch import nn
 
 from ..data.preprocessing import VECTORS
 from ..data.reading import Reader
-from ..data.reading.rules import KINDS, Rule
 from ..data.table import Column
 from ..engine.encoder import Encoder
 from ..engine.lifting import lift, state
@@ -23,13 +22,10 @@ from .model import Model, Weights
 
 def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
     """Try the reader of these `Reader.plain_rules` and columns. Raises DamagedRecordError if it does not work."""
-    for plain in parsed(list[dict[str, Any]], rules, "rules"):
-        own = dict(plain)
-        column, rule = (parsed(str, own.pop(name, None), f"the {name} of a rule") for name in ("column", "rule"))
-        if rule not in KINDS or set(own) - {"from_text", *KINDS[rule].options}:
-            raise DamagedRecordError(f"the rule {rule[:40]!r} is unknown, or has unknown options")
-        parsed(Rule, {"kind": rule, **own}, f"the rule of {column[:40]!r}")
-    reader = Reader.with_rules(rules, columns)
+    try:
+        reader = Reader.with_rules(parsed(list[dict[str, Any]], rules, "rules"), columns)
+    except ValueError as error:
+        raise DamagedRecordError(str(error)) from error
     # A missing value and a text: rules of all kinds meet both.
     for value in (None, "1"):
         with warnings.catch_warnings():

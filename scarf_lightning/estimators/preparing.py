@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data.columns import Advice
+from ..data.columns import Advice, Note
 from ..data.reading import ReadingOptions
-from ..data.splits import split_values
+from ..data.reading.roles import split_values
 from ..data.table import Table
 from ..data.targets import Classes, ReadTarget, Target, read_target
 from ..data.targets.answer_types import dtype_of
@@ -42,20 +42,15 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
 
 def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table:
     """The table that a file with these columns would be, with notes on how it was read."""
-    split_by, features = _split_by(frame, config)
-    return read_table(
-        features,
-        target,
-        _reading_options(config.dataset, features),
-        name=SOURCE,
-        source=SOURCE,
-        split_by=split_by,
-    )
+    split_by, notes, features = _split_by(frame, config)
+    options = _reading_options(config.dataset, features)
+    table = read_table(features, target, options, name=SOURCE, source=SOURCE, split_by=split_by)
+    return replace(table, notes=(*notes, *table.notes))
 
 
 def table_for(encoders: Model, frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights) -> Table:
     """The table of rows as the trained encoders of a model read them."""
-    split_by, frame = _split_by(frame, config)
+    split_by, _, frame = _split_by(frame, config)
     reader = encoders.description.reader
     # The model's reader has learnt the columns, so they are not read anew.
     columns = zip(reader.columns, encoders.values(frame).T, strict=True)
@@ -84,19 +79,20 @@ def target_of(labels: GivenLabels, kind: type[Target]) -> ReadTarget:
     return read
 
 
-def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFrame]:
-    """The values that the rows are split by, and the other columns."""
+def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[Note], pd.DataFrame]:
+    """The values that the rows are split by, notes on how they were read, and the other columns."""
     kind, column = config.split["name"], config.split.get("column")
     # Such splits need the rows and their labels alone.
     if kind in BY_NOTHING:
-        return None, frame
+        return None, [], frame
     # The splits of files and of a task on OpenML.
     if "column" not in config.split:
         raise UsageError(f"split={kind} has no meaning for an estimator; use split=column with a column of X.")
     if column not in frame.columns:
         raise UsageError(f"split={kind} splits by a column of X: set options={{'split.column': NAME}}, not {column!r}.")
     # The column that splits is no feature: the groups, or times, of new rows are others.
-    return split_values(kind, frame[column], SOURCE), frame.drop(columns=column)
+    values, notes = split_values(kind, frame[column], SOURCE, config.dataset.decimal)
+    return values, notes, frame.drop(columns=column)
 
 
 def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOptions:

@@ -240,14 +240,14 @@ class DatasetSettings(Options):
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
     path: str | None = option(
-        None, "file of the table: .csv, .tsv, .txt, .json, .jsonl or .arff, compressed or not, .parquet or .xlsx"
+        None, "file of the table, or a pattern of files: .csv, .txt, .json, .jsonl, .parquet, .feather or .xlsx"
     )
     target: str | None = option(None, "column to predict")
     # What its columns hold, where the values alone do not say it.
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out; each leaves out every column in turn")
-    dates: list[str] | None = option(None, "columns to read as dates or times of day")
+    dates: list[str] | None = option(None, "columns to read as dates")
     text: list[str] | None = option(None, "columns to read as text, whatever they hold: hashes of their letters")
     # How a file is written.
     separator: str | None = option(None, "character between fields; null finds it")

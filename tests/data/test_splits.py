@@ -19,7 +19,6 @@ from scarf_lightning.data.splits import (
     Stratified,
     Time,
     cut_rows,
-    split_values,
 )
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
@@ -358,22 +357,3 @@ def test_a_tenth_of_the_training_rows_validates_where_no_file_gives_a_validation
         assert sizes == {(n_validation, n_train - n_validation)}
         np.testing.assert_array_equal(table.split_by, before, err_msg="a trial leaves the table to the next one")
     assert len({tuple(sorted(split.validation)) for split in splits}) > 1
-
-
-def test_times_keep_their_nanoseconds_and_may_be_of_any_year() -> None:
-    times = pd.Series(pd.to_datetime(["1970-01-01 00:00:00.000000001", "1970-01-01 00:00:00.000000002", None]))
-    np.testing.assert_allclose(split_values("time", times, "t.csv"), [1e-9, 2e-9, np.nan], rtol=1e-9)
-    for years, dtype in ((["1066-10-14", "9999-12-31"], "str"), (["-0044-03-15", "12000-01-01"], "datetime64[s]")):
-        column = pd.Series(np.array(years, dtype=dtype))
-        expected = np.array(years, dtype="datetime64[s]").astype(np.int64)
-        np.testing.assert_array_equal(split_values("time", column, "t.csv"), expected)
-
-
-@pytest.mark.parametrize("dtype", ["object", "category", "str"])
-def test_parts_go_by_the_names_that_people_give_them(dtype: Any) -> None:
-    names = {"train": 0, "training": 0, "validation": 1, "valid": 1, "val": 1, "dev": 1, "test": 2, "testing": 2}
-    names |= {"holdout": 2, " Train": 0, "DEV ": 1, None: np.nan}
-    found = split_values("column", pd.Series(list(names), dtype=dtype), "t.csv")
-    np.testing.assert_array_equal(found, list(names.values()))
-    with pytest.raises(UsageError, match=r"says 'rest' of a row, and split=column knows train, validation and test"):
-        split_values("column", pd.Series(["train", "rest"], dtype=dtype), "t.csv")

@@ -21,20 +21,13 @@ X, y = table()
 APART = {"split.copies": "apart"}
 LEARNED = {"finetune.max_epochs": 30, "finetune.learning_rate": 0.1}
 GAPS = np.arange(N) % 2 == 0
-TRUTH = ~GAPS
 SECONDS = np.random.default_rng(0).integers(10**5, 10**6, N)
 LENGTHS = pd.to_timedelta(pd.Series(SECONDS), unit="s")
 DURATIONS = {
     "timedelta": LENGTHS,
-    "pandas": LENGTHS.astype("str"),
-    "clock": [f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}" for s in SECONDS],
-    "iso": [length.isoformat() for length in LENGTHS],
     "python": pd.Series([dt.timedelta(seconds=int(s)) for s in SECONDS], dtype=object),
     "arrow": LENGTHS.astype(pd.ArrowDtype(pa.duration("s"))),
 }
-PAIRS = [(False, True), (0, 1), ("false", "TRUE"), ("N", "Y"), ("no", "Yes"), (0.0, 1.0)]
-TRUTHS: list[Any] = [[pair[int(truth)] for truth in TRUTH] for pair in PAIRS]
-TRUTHS += [pd.array(TRUTH, dtype="boolean"), TRUTH.astype(object)]
 OURS = ["scarf_lightning.estimators.estimators.ScarfClassifier", "scarf_lightning.estimators.model.Model"]
 
 
@@ -46,7 +39,7 @@ def learned(rows: Any, labels: Any, **parameters: Any) -> Any:
 
 
 class TestWhatColumnsTell:
-    @pytest.mark.parametrize("value", ["v", 5.0, True, "2024-01-01", pd.Timestamp("2024"), "12:30", pd.Timedelta("3h")])
+    @pytest.mark.parametrize("value", ["v", 5.0, True, "2024-01-01", pd.Timestamp("2024"), "12:30"])
     def test_one_value_and_gaps_tell_by_their_gaps(self, value: Any) -> None:
         rows = pd.DataFrame({"s": [value if known else None for known in GAPS]})
         found = read(rows, GAPS)
@@ -61,10 +54,10 @@ class TestWhatColumnsTell:
         frames = [pd.DataFrame({"t": form}) for form in DURATIONS.values()]
         for reader, frame in product([read(frame, y).rows_reader for frame in frames], frames):
             np.testing.assert_array_equal(reader.values(frame)[:, 0], SECONDS)
-        fitted = learned(pd.DataFrame({"t": DURATIONS["clock"]}), SECONDS, is_regressor=True)
+        fitted = learned(pd.DataFrame({"t": DURATIONS["timedelta"]}), SECONDS, is_regressor=True)
         assert fitted.score(pd.DataFrame({"t": LENGTHS}), SECONDS) > 0.9
-        with pytest.raises(UsageError, match="Column 't' holds durations in the table, but '3600' in the rows"):
-            fitted.predict(pd.DataFrame({"t": [3600]}))
+        with pytest.raises(UsageError, match="Column 't' holds numbers in the table, but '1:00:00' in the rows"):
+            fitted.predict(pd.DataFrame({"t": ["1:00:00"]}))
 
     def test_a_column_in_which_nothing_is_known_is_refused_and_one_unseen_value_is_a_gap(self, small_fit: Any) -> None:
         with pytest.raises(UsageError, match=r"Column 'c' holds 'u', 'v', 'w' in the table, but '.', '.', '.' in the"):

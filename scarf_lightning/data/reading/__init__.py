@@ -1,6 +1,6 @@
-"""Reading of the columns of a user's file: the kind of each, and the features that are made of it."""
+"""Reading of the columns of a user's table: the kind of each, the features that are made of it, and later rows."""
 
-from .inference import ReadingOptions
+from .kinds import ReadingOptions
 from .reader import Reader
 
 __all__ = ["Reader", "ReadingOptions"]

@@ -7,34 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import UsageError
 from ..columns import Coded, Column, Floats, listed, spell
-from .dates import OTHER_ZONES, are_in_other_zones
 from .frames import frame_of, plain_column
-from .rules import Feature, Rule, unread
-from .truths import truth_of
-
-SHOWN = 5
+from .rules import SHOWN, Feature, Rule, plain_text
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads rows as a table was read.
+    """Reads rows as a table was read: what was found out of its columns is applied, and nothing is guessed.
 
-    Rows may differ from the table:
-
-    - An unseen category, and a value of another kind, such as a word among numbers, count as missing. A warning names
-      them, except for texts that stand for a missing value (``?``, ``n/a`` and the like).
+    - An unseen category counts as missing, with a warning.
     - A missing value stays missing, and is imputed as in the trial.
-    - Truth values may be spelled otherwise: 1, true, TRUE, Y and yes are one value.
     - Other columns, and those that the table left out, are ignored. The order of columns does not matter.
-    - `UsageError` names a column that is missing, occurs twice, holds an infinite value, has no value of its kind, or
-      has several values, all of them unseen.
-
-    A table that did not come from a file has no text to read: there (`Reader.plain`) anything but a finite number in a
-    numeric column raises `UsageError`.
+    - `UsageError` names a column that is missing, occurs twice, holds an infinite value or one that its rule cannot
+      read, such as a word among numbers, or has several values, all of them unseen.
 
     Attributes:
         rules: how features are made, each with the name of its column in the rows.
@@ -49,18 +37,13 @@ class Reader:
         """A reader that takes columns as they are, by their names in the table."""
         rules = []
         for column in columns:
-            kind = "plain categories" if column.is_categorical else "plain numbers"
-            rules.append((column.name, Rule(kind)))
+            rules.append((column.name, Rule("plain categories" if column.is_categorical else "numbers")))
         return cls(tuple(rules), tuple(columns))
 
     @classmethod
     def with_rules(cls, plain: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> "Reader":
         """A reader from `plain_rules` and the columns that they make."""
-        rules = []
-        for rule in plain:
-            name = str(rule["column"])
-            rules.append((name, Rule.from_plain(rule)))
-        return cls(tuple(rules), tuple(columns))
+        return cls(tuple((str(rule["column"]), Rule.from_plain(rule)) for rule in plain), tuple(columns))
 
     @property
     def plain_rules(self) -> list[dict[str, Any]]:
@@ -95,44 +78,20 @@ class Reader:
         # A rule may make several features of a column, as of a date.
         features: list[Feature] = []
         for name, rule in self.rules:
-            column = plain_column(frame[name])
-            features += _features(column, rule)
+            features += rule.features(plain_column(frame[name]))
         values = np.empty((len(frame), len(self.columns)))
         for m, (feature, known) in enumerate(zip(features, self.columns, strict=True)):
             values[:, m] = _encoded(feature, known)
         return values
 
 
-def _features(column: "pd.Series[Any]", rule: Rule) -> list[Feature]:
-    """The features of a column of later rows.
-
-    Raises:
-        UsageError: it has values, and none that the rule reads.
-    """
-    features = rule.features(column)
-    others = unread(column, features)
-    # Of text in a format with zones, the user was told when the table was read.
-    if rule.kind == "dates" and rule.format is None and are_in_other_zones(column):
-        warnings.warn(f"Column {column.name!r}: {OTHER_ZONES}.", stacklevel=4)
-    if not others:
-        return features
-    shown = listed(others, SHOWN)
-    # Rows of another kind altogether, such as another column of the same name.
-    if features[0].is_missing.all():
-        raise UsageError(f"Column {column.name!r} holds {rule.of} in the table, but {shown} in the rows; correct it.")
-    warnings.warn(f"Column {column.name!r} has {shown} among its {rule.of}: taken as missing.", stacklevel=4)
-    return features
-
-
 def _encoded(feature: Feature, column: Column) -> Floats:
     """A feature as the table holds it, ``(n,)``."""
     # A crafted model may hold a rule that does not make its column.
-    if column.categories is not None:
-        if not isinstance(feature.values, Coded):
-            raise ValueError(f"{column.name!r} is categorical in the table and numeric in its rule")
-        return _codes(feature.values, column)
+    if column.is_categorical != isinstance(feature.values, Coded):
+        raise ValueError(f"{column.name!r} is of another kind in the table than in its rule")
     if isinstance(feature.values, Coded):
-        raise ValueError(f"{column.name!r} is numeric in the table and categorical in its rule")
+        return _codes(feature.values, column)
     if np.isinf(feature.values).any():
         raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
     return feature.values
@@ -141,14 +100,12 @@ def _encoded(feature: Feature, column: Column) -> Floats:
 def _codes(values: Coded, column: Column) -> Floats:
     """The places of categories among those of the table, ``(n,)``, NaN if they are not there."""
     categories = column.categories or ()
-    known = {category: float(code) for code, category in enumerate(categories)}
-    truths = _codes_of_truths(categories)
-    codes: list[float] = []
-    unseen: list[str] = []
-    for text in map(spell, values.distinct):
-        code = known.get(text)
-        if code is None:
-            code = truths.get(truth_of(text))
+    code_of = {category: float(code) for code, category in enumerate(categories)}
+    codes = []
+    unseen = []
+    for value in values.distinct:
+        text = spell(value)
+        code = code_of.get(text, code_of.get(plain_text(value, column.name)))
         if code is None:
             unseen.append(text)
         codes.append(np.nan if code is None else code)
@@ -164,13 +121,3 @@ def _codes(values: Coded, column: Column) -> Floats:
             stacklevel=5,
         )
     return values.spread(codes)
-
-
-def _codes_of_truths(categories: Sequence[str]) -> dict[bool | None, float]:
-    """The codes of true and false, if the categories are these two in some spelling."""
-    codes: dict[bool | None, float] = {}
-    for code, category in enumerate(categories):
-        codes[truth_of(category)] = float(code)
-    if set(codes) == {True, False} and len(categories) == 2:
-        return codes
-    return {}

@@ -1,31 +1,26 @@
-"""Rules by which columns become features. A rule is chosen for a table and applied to later rows too."""
+"""Rules by which columns become features. A rule is fitted to the column of a table and applied to later rows."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
 from ...importing import import_skrub, require
-from ..columns import Coded, Floats, is_numeric, spell
-from .dates import CATEGORICAL_PARTS, date_parts, iso_times, times_of
-from .durations import seconds_in, seconds_of
+from ..columns import Coded, Floats, floats, is_numeric, listed, spell
 from .frames import is_half_a_character
-from .numbers import Notation, as_numbers, is_missing
-from .truths import truth_of
+from .values import CATEGORICAL_PARTS, Notation, date_parts, is_missing, notation_of, times_of
 
 N_HASHES = 16
 """How many numbers stand for a string of which there are too many for categories."""
-
 N_TEXT_HASHES, TEXT_NGRAMS = 32, (3, 4)
 """How many numbers stand for a text, and the lengths of the pieces of its words that they count."""
-
-NUMBERS = (int, float, np.number, np.bool_)
-
 NO_VALUE = "(no value)"
 """The category of a gap in a column that has one value and gaps."""
+SHOWN = 5
 
 Made = Mapping[str, Coded | Floats]
 """The features of a column by the endings of their names."""
@@ -48,66 +43,110 @@ class Feature:
 
 @dataclass(frozen=True)
 class Rule:
-    """Rule that turns a column into features. Values that the rule cannot read are missing in them.
+    """Rule that turns a column into features.
 
     Attributes:
         kind: one of `KINDS`.
-        from_text: whether the table's column was text, so that it is read as text from a file of later rows.
-        decimal, group, unit: the notation of ``numbers`` in text.
-        flags: of ``numbers``: all of the table's were 0 or 1, so that later rows may have truth values.
-        format: of ``dates`` in text; None if the column held times, and text is read in any one format.
+        notation: of numbers that are text.
+        format: of ``dates`` in text; None if the column held times, and later text must be written as 2024-12-31.
+        has_zone: of ``dates``: whether the times have a zone.
         parts: of ``dates``: the parts that differ between rows of the table, see `date_parts`.
     """
 
     kind: str
-    from_text: bool = False
-    decimal: str = "."
-    group: str = ","
-    unit: str = ""
-    flags: bool = False
+    notation: Notation = field(default_factory=Notation)
     format: str | None = None
+    has_zone: bool = False
     parts: tuple[str, ...] = ()
 
-    @property
-    def of(self) -> str:
-        """The noun of the column's values, in the plural."""
-        return KINDS[self.kind].of
-
     def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        """The features of a column, always equally many. A value that no such column can hold raises `UsageError`."""
+        """The features of a column, always equally many.
+
+        Raises:
+            UsageError: it holds a value that the rule cannot read.
+        """
         features = []
-        for ending, values in KINDS[self.kind].make(self, column).items():
+        for ending, values in KINDS[self.kind](self, column).items():
             features.append(Feature(f"{column.name}{ending}", values))
         return features
 
     def plain(self) -> dict[str, Any]:
-        """The kind and its options, for JSON."""
-        plain: dict[str, Any] = {"rule": self.kind, "from_text": self.from_text}
-        for name in KINDS[self.kind].options:
-            plain[name] = getattr(self, name)
-        return plain
+        """The rule for JSON."""
+        return {"rule": self.kind, **asdict(self.notation), "format": self.format, "has_zone": self.has_zone} | {
+            "parts": list(self.parts)
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Rule":
-        """The rule that gave this `plain`."""
-        options: dict[str, Any] = {}
-        # Older records lack options that were added later.
-        for name in ("from_text", *KINDS[plain["rule"]].options):
-            if name not in plain:
-                continue
-            value = plain[name]
-            # JSON has no tuples.
-            options[name] = tuple(value) if isinstance(value, list) else value
-        return cls(plain["rule"], **options)
+        """The rule that gave this `plain`.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            notation = Notation(str(plain["decimal"]), bool(plain["is_grouped"]), str(plain["unit"]))
+            rule = cls(plain["rule"], notation, plain["format"], bool(plain["has_zone"]), tuple(plain["parts"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"a rule of reading lacks {error}") from error
+        if rule.kind not in KINDS or notation.decimal not in (".", ","):
+            raise ValueError(f"the rule {str(rule.kind)[:40]!r} is unknown")
+        return rule
 
 
-def _plain_numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Numbers, and nothing else."""
-    if not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype):
-        for value in column.dropna():
-            if isinstance(value, (bool, np.bool_)) or not isinstance(value, NUMBERS):
-                raise UsageError(f"Column {column.name!r} is numeric, but the rows hold {value!r} in it.")
-    return {"": floats(column)}
+def _numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
+    """Numbers, or text in which they are written in one notation."""
+    if is_numeric(column) or pd.api.types.is_bool_dtype(column):
+        return {"": floats(column)}
+    coded, texts = texts_of(column)
+    numbers: list[float] = []
+    unread: list[str] = []
+    for value, text in zip(coded.distinct, texts, strict=True):
+        # Numbers among text are not parsed.
+        number = float(value) if isinstance(value, (int, float, np.number)) else rule.notation.number(text)
+        if number is None and not is_missing(text):
+            unread.append(text)
+        numbers.append(np.nan if number is None else number)
+    _refuse(column, "numbers", unread)
+    return {"": coded.spread(numbers)}
+
+
+def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
+    """Dates and times as parts, see `date_parts`."""
+    features: dict[str, Coded | Floats] = {}
+    for chosen, values in date_parts(dates_in(rule, column)).items():
+        if chosen in rule.parts:
+            features[f" ({chosen})"] = Coded.of(pd.Series(values)) if chosen in CATEGORICAL_PARTS else values
+    return features
+
+
+def dates_in(rule: Rule, column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """The time of each row of a column, by a rule for dates.
+
+    Raises:
+        UsageError: a value is no date in the rule's format, or times have a zone where the table's had none.
+    """
+    if pd.api.types.is_datetime64_any_dtype(column):
+        if (column.dt.tz is not None) != rule.has_zone and column.notna().any():
+            here, there = ("have none", "have a time zone") if rule.has_zone else ("have a time zone", "have none")
+            raise UsageError(
+                f"The times of column {column.name!r} {here}, and those of the table {there}; convert them."
+            )
+        return column
+    coded, texts = texts_of(column)
+    times = times_of(texts, rule.format)
+    unread = [text for text, time in zip(texts, times, strict=True) if pd.isna(time) and not is_missing(text)]
+    _refuse(column, f"dates as {rule.format or '2024-12-31'}", unread)
+    # The code -1 of a missing value picks the last time.
+    with_gap = pd.concat([times, pd.Series([pd.NaT], dtype=times.dtype)])
+    return pd.Series(with_gap.iloc[coded.codes].reset_index(drop=True))
+
+
+def _refuse(column: "pd.Series[Any]", kind: str, unread: Sequence[str]) -> None:
+    """Refuse values that a rule cannot read."""
+    if unread:
+        raise UsageError(
+            f"Column {column.name!r} holds {kind} in the table, but {listed(unread, SHOWN)} in the rows; correct it."
+        )
 
 
 def _plain_categories(rule: Rule, column: "pd.Series[Any]") -> Made:
@@ -115,63 +154,10 @@ def _plain_categories(rule: Rule, column: "pd.Series[Any]") -> Made:
     return {"": Coded.of(column)}
 
 
-def _numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Numbers, or text in which they are written in one notation."""
-    if is_numeric(column):
-        return {"": floats(column)}
-    coded, texts = _texts(column)
-    notation = Notation(rule.decimal, rule.group, rule.unit)
-    # Values that differ by blanks are one text.
-    values = notation.read(list(dict.fromkeys(texts)))
-    read = []
-    for value, text in zip(coded.distinct, texts, strict=True):
-        # Booleans, and numbers among text, are not parsed.
-        number: float | None = None
-        if isinstance(value, NUMBERS):
-            number = float(value)
-        elif text in values:
-            number = values[text]
-        elif rule.flags:
-            number = truth_of(text)
-        read.append(np.nan if number is None else float(number))
-    return {"": coded.spread(read)}
-
-
-def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Dates and times as parts, see `date_parts`."""
-    if pd.api.types.is_datetime64_any_dtype(column):
-        made = date_parts(column)
-    else:
-        coded, texts = _texts(column)
-        times = iso_times(texts, str(column.name)) if rule.format is None else times_of(texts, rule.format)
-        made = {}
-        for name, part in date_parts(times).items():
-            made[name] = coded.spread(part)
-    features: dict[str, Coded | Floats] = {}
-    for chosen in rule.parts:
-        values = made[chosen]
-        features[f" ({chosen})"] = Coded.of(pd.Series(values)) if chosen in CATEGORICAL_PARTS else values
-    return features
-
-
-def _seconds(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Lengths of time and times of day, as seconds."""
-    if pd.api.types.is_timedelta64_dtype(column):
-        return {"": seconds_in(column)}
-    coded, texts = _texts(column)
-    return {"": coded.spread(seconds_of(texts))}
-
-
-def _hours(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Times of day in hours, which models of version 0.2.0 learnt from."""
-    coded, texts = _texts(column)
-    return {"": coded.spread(seconds_of(texts) / 3600)}
-
-
 def _categories(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """Categories: numbers as they are spelled, text without blanks around it."""
+    """Categories: numbers as they are spelled, text as `text_of` makes it."""
     coded = Coded.of(column)
-    return {"": coded if is_numeric(column) else text_of(coded, column.name)[0]}
+    return {"": coded if is_numeric(column) else text_of(coded, column.name)}
 
 
 def _gaps(rule: Rule, column: "pd.Series[Any]") -> Made:
@@ -180,24 +166,7 @@ def _gaps(rule: Rule, column: "pd.Series[Any]") -> Made:
     assert isinstance(made, Coded)
     if (made.codes >= 0).all():
         return {"": made}
-    gap = len(made.distinct)
-    codes = np.where(made.codes < 0, gap, made.codes)
-    categories = [*made.distinct, NO_VALUE]
-    return {"": Coded(codes, categories)}
-
-
-def _booleans(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """True and false in their usual spellings."""
-    coded, texts = _texts(column)
-    spelled: list[str | None] = []
-    for text in texts:
-        truth = truth_of(text)
-        if truth is not None:
-            spelled.append(spell(truth))
-        else:
-            # What is none of both is no category of the table, and so missing.
-            spelled.append(text.lower() or None)
-    return {"": coded.mapped(spelled)}
+    return {"": Coded(made.codes % (len(made.distinct) + 1), [*made.distinct, NO_VALUE])}
 
 
 def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
@@ -231,104 +200,57 @@ def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
 
 def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]], Floats]) -> Made:
     """The features of text, whose distinct values `encode` turns into numbers ``(n_distinct, width)``."""
-    text, _ = text_of(Coded.of(column), column.name)
+    text = text_of(Coded.of(column), column.name)
     # The libraries refuse to encode nothing.
-    numbers = np.empty((0, width))
-    if text.distinct:
-        numbers = encode(text.distinct)
-    features: dict[str, Floats] = {}
-    for position, values in enumerate(numbers.T, start=1):
-        features[f" ({position})"] = text.spread(values)
-    return features
+    numbers = encode(text.distinct) if text.distinct else np.empty((0, width))
+    return {f" ({position})": text.spread(values) for position, values in enumerate(numbers.T, start=1)}
 
 
-def _texts(column: "pd.Series[Any]") -> tuple[Coded, list[str]]:
-    """A column, and the text of each of its distinct values."""
-    coded = Coded.of(column)
-    return coded, stripped(coded.distinct, column.name)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of column.
-
-    Attributes:
-        of: the noun of its values, in the plural.
-        make: the function that makes its features.
-        options: those of `Rule` that it uses.
-    """
-
-    of: str
-    make: Callable[[Rule, "pd.Series[Any]"], Made]
-    options: tuple[str, ...] = ()
-
-
-KINDS = {
-    "plain numbers": Kind("numbers", _plain_numbers),
-    "plain categories": Kind("categories", _plain_categories),
-    "numbers": Kind("numbers", _numbers, ("decimal", "group", "unit", "flags")),
-    "dates": Kind("dates", _dates, ("format", "parts")),
-    "times of day": Kind("times", _hours),
-    "durations": Kind("durations", _seconds),
-    "gaps": Kind("categories", _gaps),
-    "categories": Kind("categories", _categories),
-    "Booleans": Kind("truth values", _booleans),
-    "strings": Kind("strings", _hashes),
-    "text": Kind("texts", _text_hashes),
+KINDS: dict[str, Callable[[Rule, "pd.Series[Any]"], Made]] = {
+    "plain categories": _plain_categories,
+    "numbers": _numbers,
+    "dates": _dates,
+    "gaps": _gaps,
+    "categories": _categories,
+    "strings": _hashes,
+    "text": _text_hashes,
 }
+"""The functions that make the features of each kind of column."""
 
 
-def unread(column: "pd.Series[Any]", features: list[Feature]) -> list[str]:
-    """The distinct values of a column that its rule could not read, besides texts that stand for a missing value."""
-    if not features:
-        return []
-    rows = column.notna().to_numpy() & features[0].is_missing
-    if not rows.any():
-        return []
-    texts = dict.fromkeys(spell(value).strip() for value in column[rows])
-    # An empty text, ``?`` and the like mean that there is no value.
-    return [text for text in texts if text and not is_missing(text)]
+def texts_of(column: "pd.Series[Any]") -> tuple[Coded, list[str]]:
+    """A column, and the text of each of its distinct values, see `plain_text`."""
+    coded = Coded.of(column)
+    return coded, [plain_text(value, column.name) for value in coded.distinct]
 
 
-def floats(column: "pd.Series[Any]") -> Floats:
-    """A column as float64 ``(n,)``, NaN where a value is missing."""
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def stripped(values: list[Any], name: Any) -> list[str]:
-    """Each value as text without blanks around it.
+def plain_text(value: Any, column: Any) -> str:
+    """A value as text without blanks around it, in Unicode's form NFC.
 
     Raises:
-        UsageError: a text holds a NUL character, at which other programs would cut it, or half a character, which no
-            file can hold.
+        UsageError: it holds a NUL character, at which other programs would cut it, or half a character, which no file
+            can hold.
     """
-    texts = list(map(spell, values))
-    for text in texts:
-        if "\x00" in text:
-            raise UsageError(f"column {name!r} holds a NUL character, in {text!r}; remove it from the file.")
-        if is_half_a_character(text):
-            raise UsageError(f"column {name!r} holds half a character, in {text!r}; remove it, or drop the column.")
-    return [text.strip() for text in texts]
+    text = spell(value)
+    if "\x00" in text:
+        raise UsageError(f"column {column!r} holds a NUL character, in {text!r}; remove it from the file.")
+    if is_half_a_character(text):
+        raise UsageError(f"column {column!r} holds half a character, in {text!r}; remove it, or drop the column.")
+    return normalize("NFC", text).strip()
 
 
-def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
-    """A column as text without blanks around its values, missing if empty; and a note if that made values equal."""
-    texts = stripped(coded.distinct, name)
-    text = coded.mapped([text or None for text in texts])
-    spellings = set(map(spell, coded.distinct))
-    n_merged = len(spellings) - len(set(texts))
-    if not n_merged:
-        return text, []
-    return text, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]
+def text_of(coded: Coded, name: Any) -> Coded:
+    """A column as the `plain_text` of its values, missing if empty."""
+    return coded.mapped([plain_text(value, name) or None for value in coded.distinct])
 
 
 def floats_of(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Floats, list[str]]:
     """A column of numbers, or of text with numbers, as float64 ``(n,)``, and the texts that are no numbers. These and
-    missing values are NaN; ``decimal`` is as of `as_numbers`."""
+    missing values are NaN; ``decimal`` is as of `notation_of`."""
     if is_numeric(column) or pd.api.types.is_bool_dtype(column):
         return floats(column), []
-    text, _ = text_of(Coded.of(column), column.name)
-    numbers = as_numbers(text.distinct, decimal)
-    # A number for each distinct text, and from these one for each row.
-    known = [numbers.values.get(each, np.nan) for each in text.distinct]
-    return text.spread(known), list(numbers.others)
+    text = text_of(Coded.of(column), column.name)
+    known = [each for each in text.distinct if not is_missing(each)]
+    notation, others, _ = notation_of(known, decimal)
+    numbers = [notation.number(each) for each in text.distinct]
+    return text.spread([np.nan if number is None else number for number in numbers]), others

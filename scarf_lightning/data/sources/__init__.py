@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import UsageError, unknown_name
 from ..targets import AUTO, check_kind
 from .evidence import ReadTable, Stamp, Stamps
-from .file import FileSource
+from .file import LISTS_OF_COLUMNS, FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
 from .source import ENDING, BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
@@ -16,7 +16,6 @@ __all__ = [
     "Stamps", "WdbcSource", "open_source",
 ]  # fmt: skip
 
-LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
 OF_A_FORMAT = ("separator", "decimal", "encoding", "sheet")
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""

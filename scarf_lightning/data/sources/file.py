@@ -1,58 +1,53 @@
-"""A table of the user's own, in a file."""
+"""A table of the user's own, in files."""
 
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import UsageError
-from ..arguments import argument
-from ..columns import Advice, ColumnReading, Floats, Note, is_numeric, listed
-from .column_options import MOST_NAMES, ColumnOptions, spelled
-from .data_file import NAMELESS
+import numpy as np
+
+from ...errors import UsageError, unknown_name
+from ..columns import Floats, Note, listed
 from .source import ENDING, Source, SplitBy
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..table import Table
-    from .data_file import DataFile
+    from .files import TableFile
 
-READING = 6
+READING = 7
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
+LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
 
 
 @dataclass(frozen=True)
 class FileSource(Source):
-    """A file with a header and one row for each example: CSV and other separated text, JSON, ARFF, Parquet, Feather or
-    Excel.
+    """Files with a header and one row for each example: CSV and other separated text, JSON, Parquet, Feather or Excel.
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
-    or a currency; dates and times, which become numbers and categories; Booleans; categories; texts, and strings with
-    many distinct values, which become hashes. Ids, constants and empty columns are left out. ``Table.reading`` says how
-    each column was read, and ``Table.notes`` what a user should know of it.
+    or a currency; dates, which become numbers and categories; Booleans; categories; texts, and strings with many
+    distinct values, which become hashes. Ids, constants and empty columns are left out, and so are columns without a
+    name, such as the index of a frame. ``Table.reading`` says how each column was read, and ``Table.notes`` what a user
+    should know of it.
 
     **Labels.** Rows without a label are kept, for pre-training and semi-supervised methods.
 
-    **Missing values.** In CSV, empty fields and what pandas takes for missing: NA, N/A, NaN, nan, None, null and the
-    like. A class or category of that name needs another one. In Parquet, only nulls and NaN.
-
-    **Numbers and names of rows.** A column without a name that numbers the rows, as ``DataFrame.to_csv`` writes it, is
-    left out: rows are often sorted by class, and their numbers would give it away. So are the names of the rows that R
-    writes, and the index that pandas keeps in a Parquet file, unless an option names the column.
+    **Missing values.** What pandas takes for missing: empty fields, NA, N/A, NaN, nan, None, null and the like. A class
+    or category of that name needs another one. In Parquet, only nulls and NaN.
 
     Args:
-        path: the file.
+        path: the file, or a pattern of files with the same columns, such as ``parts/*.parquet``.
         target: the column to predict.
-        categorical, numeric, dates, text: columns to read as categories, as numbers, as dates or times of day, or as
-            text, whatever they hold.
-        drop: columns to leave out.
+        categorical, numeric, dates, text: columns to read as categories, as numbers, as dates, or as text,
+            whatever they hold.
+        drop: columns to leave out, which are not read.
         separator, decimal, encoding: of a text file; None takes what the file shows.
         sheet: of an Excel file; None takes the first one.
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
@@ -101,56 +96,46 @@ class FileSource(Source):
         return ENDING.sub("", self.path.name)
 
     def files(self) -> tuple[Path, ...]:
-        files = tuple(self._paths().values())
-        return files if all(file.is_file() for file in files) else ()
+        from .files import matching
+
+        files: list[Path] = []
+        try:
+            for option, path in self._paths().items():
+                files += matching(path, option)
+        except UsageError:
+            return ()
+        return tuple(files)
 
     def check(self) -> None:
         self._open()
 
     def load(self) -> "Table":
         from ..reading import ReadingOptions
-        from ..splits import split_values
+        from ..reading.roles import read_weights, split_values
         from ..targets import read_target
-        from ..untyped import read_table
-        from .weights import read_weights
+        from ..untyped import left_out, read_table
 
-        files = self._open()
-        file, path = files["dataset.path"], str(self.path)
-        lists = self._column_options(file.names).lists
-        frame, split_by, notes = self._frame(files)
-        labels = frame.pop(self.target)
-        target = read_target(labels, path, self.target_kind, decimal=self.decimal, is_raw=True)
-
+        path = str(self.path)
+        frame, split_by, notes = self._frame(self._open())
+        target = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
         # These columns are no features, and are shown as left out.
-        left_out = []
-        for name, kind in file.unusable.items():
-            reading = ColumnReading(column=name, kind=kind, missing=0, distinct=0, done="left out by dataset.drop")
-            left_out.append(reading)
-        # A split and weights use their columns before features are made.
+        others = [left_out(name, "left out by dataset.drop") for name in self.drop]
         if self.split and self.split.column:
-            column = frame.pop(self.split.column)
-            split_by = split_values(self.split.kind, column, path)
-            left_out.append(_left_out(column, f"split={self.split.kind} splits by it"))
+            split_by, split_notes = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
+            notes += split_notes
+            others.append(left_out(self.split.column, f"left out: split={self.split.kind} splits by it"))
         weights = None
         if self.weight:
-            column = frame.pop(self.weight)
             is_labelled = target.target.is_labelled(target.labels)
-            weights = read_weights(column, is_labelled, path, self.decimal)
-            left_out.append(_left_out(column, "it weighs the rows"))
+            weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
+            others.append(left_out(self.weight, "left out: it weighs the rows"))
         if len(frame.columns) == 0:
-            self._refuse_target_alone(file, notes)
-
-        options = ReadingOptions(
-            drop=lists["dataset.drop"],
-            dates=lists["dataset.dates"],
-            categorical=lists["dataset.categorical"],
-            numeric=lists["dataset.numeric"],
-            text=lists["dataset.text"],
-            decimal=self.decimal,
-        )
+            raise UsageError(f"{path} has no column to predict {self.target!r} from; add one.")
+        lists = {option: getattr(self, option) for option in LISTS_OF_COLUMNS if option != "drop"}
+        options = ReadingOptions(**lists, decimal=self.decimal)
         table = read_table(frame, target, options, name=self.dataset_name or self.label, source=path, split_by=split_by)
         # From the file as a whole to its columns.
-        table = replace(table, reading=(*table.reading, *left_out), notes=(*file.notes, *notes, *table.notes))
+        table = replace(table, reading=(*table.reading, *others), notes=(*notes, *table.notes))
         return table.weighted(weights)
 
     def _paths(self) -> dict[str, Path]:
@@ -163,163 +148,83 @@ class FileSource(Source):
         }
         return {option: file for option, file in files.items() if file}
 
-    def _open(self) -> dict[str, "DataFile"]:
-        """All files with their headers, by option."""
-        files = {}
-        for option, path in self._paths().items():
-            file = files[option] = self._open_file(option, path)
-            name, count = Counter(file.names).most_common(1)[0]
-            if count > 1:
-                raise UsageError(f"{file.path} has more than one column {name!r}; rename all but one{file.hint}.")
-        first = files["dataset.path"]
-        columns = self._column_options(first.names)
-        columns.check(first)
-        for option, file in files.items():
-            for name in self._needed(option, first, columns):
-                if name not in file.names:
-                    raise UsageError(
-                        f"{file.path} has no column {name!r}, which {self.path} has; {option} needs the same columns."
-                    )
-        return files
-
-    def _open_file(self, option: str, path: Path) -> "DataFile":
-        """The file of an option with its header."""
-        from .formats import open_file
+    def _open(self) -> list[tuple[str, "TableFile"]]:
+        """All files with the names of their columns, each with the option that names it."""
+        from .files import matching, open_file
 
         asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
-        return open_file(path, option, **asked)
+        files: list[tuple[str, TableFile]] = []
+        for option, path in self._paths().items():
+            files += [(option, open_file(each, option, **asked)) for each in matching(path, option)]
+        first = files[0][1]
+        self._check_columns(first)
+        for option, file in files[1:]:
+            optional = {self.target, self.weight} if option == "dataset.unlabelled" else set()
+            missing = [name for name in self._kept(first) if name not in (*file.names, *optional)]
+            if missing:
+                raise UsageError(
+                    f"{file.path} has no column {missing[0]!r}, which {first.path} has; {option} needs the same "
+                    "columns."
+                )
+        return files
 
-    def _needed(self, option: str, first: "DataFile", columns: ColumnOptions) -> list[str]:
-        """The columns of the first file that the file of an option must have as well."""
-        optional = {self.split and self.split.column, *columns.lists["dataset.drop"]}
-        if option == "dataset.unlabelled":
-            optional |= {self.target, self.weight}
-        needed = []
-        for name in first.names:
-            # A column without a name, or of an index, is needed only if an option names it.
-            is_feature = not NAMELESS.fullmatch(name) and name not in first.index
-            if (is_feature or name in columns.named) and name not in optional:
-                needed.append(name)
-        return needed
+    def _roles(self) -> dict[str, str | None]:
+        """The one column of each option that takes one; None where the option is not set."""
+        column = self.split.column if self.split else None
+        return {"dataset.target": self.target, "split.column": column, "dataset.weight": self.weight}
 
-    def _column_options(self, names: Sequence[str]) -> ColumnOptions:
-        """The columns that the options name, as the file spells them."""
-        roles: dict[str, str | None] = {
-            "dataset.target": self.target,
-            "split.column": self.split.column if self.split else None,
-            "dataset.weight": self.weight,
-        }
-        lists = {
-            "dataset.categorical": self.categorical,
-            "dataset.numeric": self.numeric,
-            "dataset.dates": self.dates,
-            "dataset.text": self.text,
-            "dataset.drop": self.drop,
-        }
-        return ColumnOptions(roles, {option: spelled(columns, names) for option, columns in lists.items()})
+    def _check_columns(self, file: "TableFile") -> None:
+        """Refuse options that name what is not a column, or not a feature, or contradict each other."""
+        named: dict[str, str] = {}
+        columns = [(option, column) for option, column in self._roles().items() if column is not None]
+        for option in LISTS_OF_COLUMNS:
+            columns += [(f"dataset.{option}", column) for column in getattr(self, option)]
+        for option, column in columns:
+            if column not in file.names:
+                fault = f"{option} names {column!r}, which is not a column of {file.path}"
+                if not column:
+                    fault = f"{option} must name a column of {file.path}"
+                raise UsageError(unknown_name(fault, column, file.names, "its columns", shown=repr))
+            other = named.setdefault(column, option)
+            # A column is read in one way.
+            if other != option:
+                raise UsageError(f"{option} names {column!r}, which {other} names too; leave it out of one.")
 
-    def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
-        """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
-        import numpy as np
+    def _kept(self, file: "TableFile") -> list[str]:
+        """The columns of a file that are read: those with a name, or that an option names, without dropped ones."""
+        from .files import NAMELESS
+
+        named = {*self._roles().values(), *self.categorical, *self.numeric, *self.dates, *self.text}
+        return [
+            name for name in file.names if name not in self.drop and (name in named or not NAMELESS.fullmatch(name))
+        ]
+
+    def _frame(self, files: Sequence[tuple[str, "TableFile"]]) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
+        """The rows of all files, the part of each row if the split is in files, and notes."""
         import pandas as pd
 
-        asked = self._column_options(files["dataset.path"].names)
+        kept = self._kept(files[0][1])
         frames: list[pd.DataFrame] = []
         parts: list[Floats] = []
         notes: list[Note] = []
-        for option, file in files.items():
-            read = file.read()
-            notes += file.odd_lines(read)
-            # Empty rows would take a column of row numbers for one with gaps.
-            filled, row_notes = _without_empty_rows(read, file.path)
-            frame, column_notes = _without_names_of_rows(filled, file, asked)
-            notes += [*row_notes, *column_notes]
+        for option, file in files:
+            frame = file.read(without=[name for name in file.names if name not in kept])
+            # Spreadsheets write lines of separators below a table.
+            filled = frame.dropna(how="all")
+            if len(filled) < len(frame):
+                notes.append(f"{len(frame) - len(filled)} rows of {file.path} hold no value and are left out.")
             if option == "dataset.unlabelled":
-                frame[self.target] = None
-            if frames:
-                frame = frame.reindex(columns=frames[0].columns)
-            frames.append(frame)
-            parts.append(np.full(len(frame), PARTS.get(option, 0.0)))
-        whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-        if self.split is None or self.split.kind != "files":
-            return whole, None, notes
-        return whole, np.concatenate(parts), notes
-
-    def _refuse_target_alone(self, file: "DataFile", notes: Sequence[Note]) -> None:
-        """Refuse a file whose other columns are all left out, with the option that keeps one if there is one."""
-        others = [name for name in file.names if name != self.target]
-        are = "is" if len(others) == 1 else "are"
-        way_out = "add a column"
-        for note in notes:
-            if isinstance(note, Advice):
-                way_out = f"{argument(note.option, note.value)} {note.effect}"
-        raise UsageError(
-            f"{self.path} has no column to predict {self.target!r} from: {listed(others, MOST_NAMES)} {are} left out; "
-            f"{way_out}."
-        )
-
-
-def _without_names_of_rows(
-    frame: "pd.DataFrame", file: "DataFile", asked: ColumnOptions
-) -> tuple["pd.DataFrame", list[Note]]:
-    """Leave out columns that no option names and that only number or name rows: those without a name, and the index of
-    a frame of pandas. Notes say so."""
-    kept: list[int] = []
-    notes: list[Note] = []
-    for place, name in enumerate(map(str, frame.columns)):
-        is_nameless = NAMELESS.fullmatch(name) is not None
-        if name in asked.named or not (is_nameless or name in file.index):
-            kept.append(place)
-        elif is_nameless:
-            notes += _nameless_notes(frame.iloc[:, place], place, file.path)
-        else:
-            kind = "numeric" if is_numeric(frame.iloc[:, place]) else "categorical"
-            sentence = f"Column {name!r} of {file.path} is the index of a frame, which is left out"
-            notes.append(Advice(sentence, f"dataset.{kind}", [name], "makes it a feature"))
-    return frame.iloc[:, kept], notes
-
-
-def _nameless_notes(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]:
-    """Notes on a column without a name: it numbers the rows or names them, or is empty after a comma too many.
-
-    Raises:
-        UsageError: it holds something else.
-    """
-    import pandas as pd
-
-    if column.isna().all():
-        return []
-    nameless = f"Column {place + 1} of {path} has no name and"
-    tells_rows_apart = column.is_unique and not column.isna().any()
-    if tells_rows_apart and pd.api.types.is_integer_dtype(column):
-        return [f"{nameless} numbers the rows: an index, which is left out."]
-    # Fractions are measured, also if they all differ.
-    if tells_rows_apart and not is_numeric(column):
-        sentence = f"{nameless} another value in every row: the names of the rows, which are left out"
-        return [Advice(sentence, "dataset.text", [str(column.name)], "reads them as text")]
-    raise UsageError(
-        f"column {place + 1} of {path} has no name, and more in it than numbers or names of the rows; name it, or "
-        f"leave it out by {argument('dataset.drop', [str(column.name)])}."
-    )
-
-
-def _without_empty_rows(frame: "pd.DataFrame", file: Path) -> tuple["pd.DataFrame", list[Note]]:
-    """Leave out rows without any value, with a note: spreadsheets write lines of separators below a table."""
-    is_empty = frame.isna().all(axis=1)
-    if not is_empty.any():
-        return frame, []
-    note = f"{int(is_empty.sum())} rows of {file} hold no value and are left out."
-    return frame[~is_empty].reset_index(drop=True), [note]
-
-
-def _left_out(column: "pd.Series[Any]", why: str) -> ColumnReading:
-    return ColumnReading(
-        column=str(column.name),
-        kind="not looked at",
-        missing=int(column.isna().sum()),
-        distinct=column.nunique(),
-        done=f"left out: {why}",
-    )
+                filled = filled.assign(**{self.target: None})
+            frames.append(filled.reindex(columns=kept))
+            parts.append(np.full(len(filled), PARTS.get(option, 0.0)))
+            notes += file.notes
+        nameless = [name for name in files[0][1].names if name not in (*kept, *self.drop)]
+        if nameless:
+            verb = "are" if nameless[1:] else "is"
+            notes.append(f"{listed(nameless, 3)} of {self.path}, without a name there, {verb} left out.")
+        whole = frames[0].reset_index(drop=True) if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+        is_split = self.split is not None and self.split.kind == "files"
+        return whole, np.concatenate(parts) if is_split else None, notes
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,7 @@ from urllib.parse import urlparse
 
 from ...errors import UsageError, unknown_name
 from ...importing import require
+from ..columns import Note
 from .source import Source, SplitBy
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class OpenMLSource(Source):
             UsageError: the dataset is not in the cache and OpenML does not give it; the cached copy is damaged; or the
                 dataset has no default target, or one that cannot be predicted.
         """
-        from ..splits import split_values
+        from ..reading.roles import split_values
         from ..table import Table
         from ..targets import read_target
 
@@ -96,17 +97,17 @@ class OpenMLSource(Source):
                 f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so there is nothing to predict."
             )
         source = f"openml:{self.dataset_id}"
-        split_by, left_out = None, {target}
+        split_by, left_out, notes = None, {target}, list[Note]()
         if self.split is not None:
             features = [str(column) for column in frame.columns if column != target]
             if self.split.column not in features:
                 column = str(self.split.column)
                 fault = f"split.column names {column!r}, which is no feature of OpenML dataset {self.dataset_id}"
                 raise UsageError(unknown_name(fault, column, features, "its features", shown=repr))
-            split_by = split_values(self.split.kind, frame[self.split.column], source)
+            split_by, notes = split_values(self.split.kind, frame[self.split.column], source)
             left_out.add(self.split.column)
         kept = [position for position, column in enumerate(frame.columns) if column not in left_out]
-        return Table.from_frame(
+        table = Table.from_frame(
             frame.iloc[:, kept],
             read_target(frame[target], source, self.target_kind),
             categorical=[categorical[position] for position in kept],
@@ -115,6 +116,7 @@ class OpenMLSource(Source):
             dataset_id=self.dataset_id,
             split_by=split_by,
         )
+        return replace(table, notes=(*notes, *table.notes))
 
     def _read(self) -> "tuple[str, str | None, pd.DataFrame, list[bool]]":
         """The dataset's name and default target, its columns but ignored ones, and whether each is categorical."""

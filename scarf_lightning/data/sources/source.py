@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ..table import Table
 
 ENDING = re.compile(
-    r"\.((csv|tsv|tab|txt|dat|data|json|jsonl|ndjson|arff)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE
+    r"\.((csv|tsv|tab|txt|dat|data|json|jsonl|ndjson)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE
 )
 KNOWN = (
-    ".csv, .tsv, .tab, .txt, .dat, .data, .json, .jsonl and .arff (also with .gz, .bz2, .xz or .zip), .parquet, "
-    ".feather and .xlsx"
+    ".csv, .tsv, .tab, .txt, .dat, .data, .json and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and "
+    ".xlsx"
 )
 """These endings in words."""
 

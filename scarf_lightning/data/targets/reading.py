@@ -57,7 +57,7 @@ def read_target(
         column: values of any type, missing where a row has no label.
         source: where the data came from, for messages.
         kind: of target; None or ``auto`` takes a numeric column of many values as a number, and all else as classes.
-        decimal: see `as_numbers`.
+        decimal: see `notation_of`.
         is_raw: the column is a user's, not one that was described: names are refused, and blanks around text cut off.
 
     Raises:
@@ -76,9 +76,9 @@ def read_target(
     chosen: type[Target] = kind_named(kind) if kind and is_asked_for else Classes
     # The type of a column of categories or of Booleans says what its values are.
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
-    text, text_notes = None, list[str]()
+    text = None
     if not is_declared and not is_numeric(column):
-        text, text_notes = text_of(Coded.of(column), column.name)
+        text = text_of(Coded.of(column), column.name)
     notes: list[Note] = []
     if not is_asked_for and not is_declared and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
@@ -88,7 +88,6 @@ def read_target(
         if text is not None:
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
-            notes += [f"Target {column.name!r}: {note}." for note in text_notes]
         if not is_asked_for and not is_declared:
             # Only a user who asks for a kind of target may have classes that look like names.
             _refuse_names(column, source)
@@ -143,7 +142,7 @@ def target_from_plain(plain: Any) -> Target:
 
 
 def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
-    from ..reading.inference import FEWEST_FOR_IDS
+    from ..reading.kinds import FEWEST_FOR_IDS
 
     n_distinct, n_known = labels.nunique(), labels.count()
     if n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
@@ -155,17 +154,15 @@ def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
 
 def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:
     """Number of different numbers in a column or its ``text``, if they look like a quantity; None if it has classes."""
-    from ..reading.numbers import are_codes, as_numbers
+    from ..reading.kinds import quantity_rule
+    from ..reading.rules import floats_of
 
-    if text is None:
-        known = column.dropna().to_numpy(dtype=np.float64)
-    else:
-        numbers = as_numbers(text.distinct, decimal)
-        # Codes such as 007 are no quantities, whatever their number.
-        if numbers.others or are_codes(text.distinct):
+    if text is not None:
+        found = quantity_rule(text, decimal)
+        if found is None or found[0].kind != "numbers":
             return None
-        known = text.spread([numbers.values[each] for each in text.distinct])
-        known = known[~np.isnan(known)]
+    known, _ = floats_of(column, decimal)
+    known = known[~np.isnan(known)]
     n_distinct = len(np.unique(known))
     # A number with a fraction is hardly the name of a class.
     if not np.isfinite(known).all() or (known % 1).any():

@@ -1,0 +1,92 @@
+"""Numbers and dates that are written as text."""
+
+import pandas as pd
+import pytest
+
+from scarf_lightning.data.reading.values import Notation, date_format, notation_of, times_of
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["1", "-2.5", "+3", ".5", "1e3"], [1, -2.5, 3, 0.5, 1000]),
+        (["12 %", "7.5%"], [0.12, 0.075]),
+        (["$1,200", "$3.50", "-$2"], [1200, 3.5, -2]),
+        (["1.200,50 €", "7 €"], [1200.5, 7]),
+        (["0,126", "3,5"], [0.126, 3.5]),
+        (["1,234,567", "12"], [1234567, 12]),
+    ],
+)
+def test_numbers_have_one_notation(texts: list[str], numbers: list[float]) -> None:
+    notation, others, _ = notation_of(texts)
+    assert [notation.number(text) for text in texts] == numbers
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "others"),
+    [
+        (["12", "120 m2", "<120"], ["120 m2", "<120"]),
+        (["5k", "5000", "7"], ["5k"]),
+        (["12 %", "13 %", "12"], ["12"]),
+        (["$5", "$7", "€5"], ["€5"]),
+        (["1", "2", "1 km, 500", "12:30", "1_000", "٣"], ["1 km, 500", "12:30", "1_000", "٣"]),
+        (["red", "blue"], ["red", "blue"]),
+    ],
+)
+def test_what_is_no_number_is_never_cut(texts: list[str], others: list[str]) -> None:
+    assert notation_of(texts)[1] == others
+
+
+def test_a_doubt_about_commas_is_said_and_an_option_decides() -> None:
+    notation, _, notes = notation_of(["1,234", "5,678"])
+    assert notation.number("1,234") == 1234
+    assert [note.option for note in notes] == ["dataset.decimal"]
+    notation, _, notes = notation_of(["1,234", "5,678"], decimal=",")
+    assert (notation.number("1,234"), notes) == (1.234, [])
+
+
+def test_numbers_without_thousands_take_no_comma_later() -> None:
+    notation, *_ = notation_of(["0.5", "1"])
+    assert notation.number("0,126") is None
+    assert notation.number("1,126") is None
+    assert Notation(is_grouped=True).number("0,126") is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "format"),
+    [
+        (["2024-12-31", "2023-01-02"], "%Y-%m-%d"),
+        (["31.12.2024", "03.04.2020"], "%d.%m.%Y"),
+        (["03/04/2020", "12/31/2020"], "%m/%d/%Y"),
+        (["03/04/2020", "31/12/2020"], "%d/%m/%Y"),
+        (["5 May 2020", "12 Jan 2020"], "%d %b %Y"),
+        (["2020-01-02 10:30", "2020-01-03 11:00"], "%Y-%m-%d %H:%M"),
+    ],
+)
+def test_dates_have_one_format(texts: list[str], format: str) -> None:
+    assert date_format(texts) == (format, [])
+    assert times_of(texts, format).notna().all()
+
+
+@pytest.mark.parametrize("texts", [["14:30", "15:00"], ["a1", "b2"], ["2024-01-02", "soon"], ["1-2", "3-4"], []])
+def test_what_is_no_date_in_one_format_is_none(texts: list[str]) -> None:
+    assert date_format(texts) is None
+
+
+def test_doubts_about_day_and_month_and_zones_are_said() -> None:
+    found = date_format(["03/04/2020", "05/06/2020"])
+    assert found is not None
+    assert found == (
+        "%m/%d/%Y",
+        ["its dates are read as %m/%d/%Y, though they could be %d/%m/%Y; write them as 2024-12-31 to be sure"],
+    )
+    zoned = date_format(["2020-01-02T10:00:00+01:00", "2020-01-03T10:00:00+01:00"])
+    assert zoned is not None
+    assert "in time zones other than UTC" in str(zoned[1][0])
+
+
+def test_without_a_format_dates_are_those_of_iso_8601() -> None:
+    times = times_of(["2020-03-02", "2020-03-02 14:30", "20200302", "02/03/2020"], None)
+    assert times.isna().tolist() == [False, False, True, True]
+    assert times[1] == pd.Timestamp("2020-03-02 14:30", tz="UTC")
