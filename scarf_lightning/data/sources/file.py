@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..table import Table
-    from .files import TableFile
+    from .table_file import TableFile
 
 READING = 7
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
@@ -96,7 +96,7 @@ class FileSource(Source):
         return ENDING.sub("", self.path.name)
 
     def files(self) -> tuple[Path, ...]:
-        from .files import matching
+        from .table_file import matching
 
         files: list[Path] = []
         try:
@@ -150,7 +150,7 @@ class FileSource(Source):
 
     def _open(self) -> list[tuple[str, "TableFile"]]:
         """All files with the names of their columns, each with the option that names it."""
-        from .files import matching, open_file
+        from .table_file import matching, open_file
 
         asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
         files: list[tuple[str, TableFile]] = []
@@ -192,7 +192,7 @@ class FileSource(Source):
 
     def _kept(self, file: "TableFile") -> list[str]:
         """The columns of a file that are read: those with a name, or that an option names, without dropped ones."""
-        from .files import NAMELESS
+        from .table_file import NAMELESS
 
         named = {*self._roles().values(), *self.categorical, *self.numeric, *self.dates, *self.text}
         return [

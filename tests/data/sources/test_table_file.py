@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scarf_lightning.data.sources.files import open_file
+from scarf_lightning.data.sources.table_file import open_file
 from scarf_lightning.errors import UsageError
 
 
