@@ -19,7 +19,7 @@ from ..sweeping.hydra import hydra_started, named_plugins, search_path
 from ..sweeping.overrides import deferred, overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
-from .own_parts import check_own_parts, refuse_untaken
+from .own_parts import check_before_training, refuse_untaken
 from .running import train_job
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def plan(
     with composing(given, config_dir) as composer:
         request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)
-    check_own_parts(cells, request.sweep)
+    check_before_training(cells, request.sweep)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))
     seconds = planned.cell_seconds()
     axes, states, trials = list[Row](), list[str](), list[int]()

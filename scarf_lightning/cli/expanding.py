@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..forks import beside, why_no_fork
 from ..machine import usable_cores
-from ..sweeping.cell import State, survey
+from ..sweeping.cell import State, look_up
 from ..sweeping.composer import Composer
 from ..sweeping.expand import ExpandedSweep, expand
 from ..sweeping.run import BASIC
@@ -55,4 +55,4 @@ def _trains(arguments: Sequence[str], composer: Composer, sweeps: Path) -> bool:
     options = first[0].config
     if options.plan or options.workers == 1:
         return False
-    return any(each.state is not State.FINISHED for each in survey(first))
+    return any(look_up(cell).state is not State.FINISHED for cell in first)

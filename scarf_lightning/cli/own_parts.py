@@ -1,4 +1,4 @@
-"""A user's own parts are tried before they train: those that the cells of a run use, and what its sweep file names."""
+"""What is checked before anything trains: the reference, a user's own parts, and what a sweep file names."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -21,13 +21,19 @@ def refuse_untaken(plugins: Sequence[str]) -> None:
         trying.refuse_untaken(plugins)
 
 
-def check_own_parts(cells: Sequence[Cell], sweep: SweepFile | None = None) -> None:
-    """Try the parts of a user's own that cells use, and their sweep file if it is one, in silence if there is nothing
-    to say.
+def check_before_training(cells: Sequence[Cell], sweep: SweepFile | None = None) -> None:
+    """Check the reference of a run, try the parts of a user's own that cells use, and their sweep file if it is one, in
+    silence if there is nothing to say.
 
     Raises:
         UsageError: one of them is wrong.
     """
+    # A wrong reference is refused before hours of training, not by the report behind them.
+    if cells[0].config.reference is not None:
+        # Imports pandas.
+        from ..reporting.run_results import check_reference
+
+        check_reference(cells)
     if sweep is not None and sweep.is_of_user:
         check_sweep_file(sweep)
     if not any(cell.config.plugins for cell in cells):

@@ -1,4 +1,4 @@
-"""Runs for Hydra: our sweeper runs all cells, and a job trains some."""
+"""Training in this process and in its forks, and the jobs of Hydra's launchers."""
 
 import math
 from collections.abc import Callable
@@ -13,41 +13,17 @@ from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config, load_plugins
 from ..options.settings import TrainerSettings
-from ..sweeping.cell import Cell, SurveyedCell, distinct, named, survey
-from ..sweeping.chunks import Launch, read_chunk
-from ..sweeping.expand import ExpandedSweep, one_cell
+from ..sweeping.cell import Cell
+from ..sweeping.chunks import read_chunk
+from ..sweeping.expand import one_cell
 from ..sweeping.hydra import check_hydra, named_plugins, read_config
 from ..sweeping.run import run
-from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
-from .own_parts import check_own_parts
 from .show import Terminal
 from .signals import ended_by_signals
 
 VALIDATION_ERROR = "validation_error"
 """The objective that uses no test row."""
-
-
-def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher: str = "basic") -> list[SurveyedCell]:
-    """Like `scarf_lightning.sweeping.run.run`, with workers of this process.
-
-    Raises:
-        UsageError: a part of a cell, or the reference, is wrong; nothing has been trained.
-        UnfinishedError: cells failed, or a job did.
-    """
-    # A wrong reference is refused before hours of training, not by the report behind them.
-    if request.cells[0].config.reference is not None:
-        # Imports pandas.
-        from ..reporting.run_results import check_reference
-
-        check_reference(request.cells)
-    check_own_parts(request.cells, request.sweep)
-    try:
-        return run(request, launch, terminal, launcher, OwnTraining())
-    # The user asked to leave the array in the queue, so nothing is wrong.
-    except Detached as left:
-        terminal.say(str(left))
-        return survey(named(distinct(request.cells)))
 
 
 def train_job(job: DictConfig) -> float | None:

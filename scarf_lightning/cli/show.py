@@ -4,11 +4,12 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,9 +21,10 @@ from ..importing import without_garbage_collection
 from ..reporting.levels import LevelledRows, levels_of, levels_of_cell
 from ..results import Rows, Trained, few_steps_note, write_whole
 from ..screen import NotebookLine, doing, screen
-from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, survey
+from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, look_up, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, about, largest, sentences
+from ..sweeping.workers import Told, Untold
 from .tables import (
     ShownCells,
     cell_table,
@@ -63,11 +65,15 @@ class Terminal:
     def doing(self, what: str) -> AbstractContextManager[object]:
         return doing(what)
 
-    def watching(self, plan: Plan) -> AbstractContextManager[None]:
-        """Show the progress of several cells while the block runs; a cell that trains alone shows its own."""
+    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Told]:
+        """Show the progress of several cells while the block runs; a cell that trains alone shows its own.
+
+        Args:
+            is_told: whether it is told how far cells are. Otherwise it looks for itself.
+        """
         if plan.surveyed[0].cell.is_alone:
-            return nullcontext()
-        return SweepProgress(plan, screen(stderr=True)).shown()
+            return nullcontext(Untold())
+        return SweepProgress(plan, screen(stderr=True)).shown(is_told=is_told)
 
     def tables(self, tables: "Mapping[str, DataTable]", *, stderr: bool = True) -> None:
         """Show how the user's tables are read."""
@@ -251,24 +257,43 @@ class SweepProgress:
         self._line = NotebookLine() if console.is_jupyter else None
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Watch the store while the block runs."""
-        # Cells train in other processes, or in this thread, which cannot look up meanwhile.
+    def shown(self, *, is_told: bool) -> Iterator[Self]:
+        """Show progress while the block runs; watch the store unless it ``is_told`` of every cell."""
+        # Jobs of a launcher say nothing, and this thread waits for them.
         watching = threading.Thread(target=self._watch, daemon=True)
         with self._live if self._console.is_terminal else nullcontext():
-            watching.start()
+            if is_told:
+                self._show(self._unfinished)
+            else:
+                watching.start()
             try:
-                yield
+                yield self
             finally:
                 self._stopped.set()
-                watching.join()
-                # A notebook keeps its line, which must show the end.
-                if self._line is not None:
-                    self.look()
+                if not is_told:
+                    watching.join()
+                    # A notebook keeps its line, which must show the end.
+                    if self._line is not None:
+                        self.look()
+
+    def began(self, cell: Cell) -> None:
+        """Show a cell as one that trains."""
+        self._tell(cell, lambda each: replace(each, state=State.RUNNING))
+
+    def ended(self, cell: Cell) -> None:
+        """Show a cell, or a share of it, as the store has it."""
+        # A file server may be away for a moment. What lasts stops the run, which says it.
+        with suppress(OSError):
+            self._tell(cell, lambda each: look_up(each.cell))
+
+    def _tell(self, cell: Cell, looked: Callable[[SurveyedCell], SurveyedCell]) -> None:
+        self._show([looked(each) if each.cell.place == cell.place else each for each in self._unfinished])
 
     def look(self) -> None:
         """Look at the cells that were not finished, and show what has changed."""
-        surveyed = survey([each.cell for each in self._unfinished])
+        self._show(survey([each.cell for each in self._unfinished]))
+
+    def _show(self, surveyed: Sequence[SurveyedCell]) -> None:
         states = Counter(each.state for each in surveyed)
         finished = [each for each in surveyed if each.state is State.FINISHED]
         # A finished cell stays so, and is not looked at again.

@@ -38,6 +38,7 @@ from ..results import (
 )
 from .folders import SweepFile, recipe_options
 
+Place = tuple[Path, str]
 _path = cache(Path)
 """A folder that thousands of cells share."""
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
@@ -80,7 +81,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a run.
+    """One cell of a run. What follows from its options is made once.
 
     Attributes:
         overrides: the arguments that make it.
@@ -99,7 +100,7 @@ class Cell:
     group: str = "cells"
     share: Share | None = None
 
-    @property
+    @cached_property
     def label(self) -> str:
         shown = []
         for override in self.overrides:
@@ -131,6 +132,11 @@ class Cell:
         """Equal for equal cells. It needs no data, unlike the fingerprint."""
         # The name of the data takes the place of their hash.
         return fingerprint(identity(self.config, self.source.key))
+
+    @property
+    def place(self) -> Place:
+        """Its folder of results, and its key in it."""
+        return self.results, self.key
 
     @cached_property
     def pretraining_key(self) -> str | None:
@@ -165,21 +171,41 @@ class Cell:
             return type(self.source.read().table.target)
         return kind_named(known)
 
+    @cached_property
+    def _stores(self) -> dict[KnownData, CellStore]:
+        return {}
+
+    @cached_property
+    def _pretrainings(self) -> dict[KnownData, PretrainingStore]:
+        return {}
+
     def store(self, data: KnownData | None = None) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished.
         ``data`` saves to look it up."""
         data = data or self.data()
         if data is None:
             return None
-        return CellStore(self.results, identity(self._on(data), data.hash))
+        if data not in self._stores:
+            self._stores[data] = CellStore(self.results, identity(self._on(data), data.hash))
+        return self._stores[data]
 
     def pretraining(self, data: KnownData | None = None) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
         data = data or self.data()
         if data is None or not self.config.is_pretrained:
             return None
-        fields = pretraining_identity(self._on(data), data.hash)
-        return PretrainingStore(self.results, fields, self.config.cache.max_gb)
+        if data not in self._pretrainings:
+            fields = pretraining_identity(self._on(data), data.hash)
+            self._pretrainings[data] = PretrainingStore(self.results, fields, self.config.cache.max_gb)
+        return self._pretrainings[data]
+
+    def renamed(self, **names: Any) -> "Cell":
+        """A copy with other names, and all that was made of its options."""
+        copy = replace(self, **names)
+        for name in ("source", "key", "pretraining_key", "label", "_stores", "_pretrainings"):
+            if name in vars(self):
+                vars(copy)[name] = vars(self)[name]
+        return copy
 
     def _on(self, data: KnownData) -> Config:
         """Its configuration without what does nothing on its data, as a corruption that selects no feature."""
@@ -211,12 +237,11 @@ class Cell:
 
 def distinct(cells: Iterable[Cell]) -> list[Cell]:
     """Equal cells once, with the largest number of trials that is wanted of them."""
-    most: dict[tuple[Path, str], Cell] = {}
+    most: dict[Place, Cell] = {}
     for cell in cells:
         # Cells of two results folders are trained in each of them.
-        place = (cell.results, cell.key)
-        if place not in most or cell.config.trials > most[place].config.trials:
-            most[place] = cell
+        if cell.place not in most or cell.config.trials > most[cell.place].config.trials:
+            most[cell.place] = cell
     return list(most.values())
 
 
@@ -229,7 +254,7 @@ def named(cells: Sequence[Cell]) -> list[Cell]:
     is_alone = len(cells) == 1
     renamed = []
     for cell, name in zip(cells, distinguishing_names(asked), strict=True):
-        renamed.append(replace(cell, name=name, group=group, is_alone=is_alone))
+        renamed.append(cell.renamed(name=name, group=group, is_alone=is_alone))
     return renamed
 
 
@@ -289,8 +314,14 @@ def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = No
     return metric_named(usual if sweep is None else sweep.leading(usual))
 
 
+def look_up(cell: Cell) -> SurveyedCell:
+    """A cell as the store has it."""
+    with Index(cell.results) as index:
+        return _look(cell, cell.data(), _time(cell.results), index)
+
+
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
-    """Look at every cell in the store once."""
+    """Look at every cell in the store once. A run does so before it trains and after."""
     # A sweep has thousands of cells on some datasets: each clock and each table is looked at once.
     clocks = {results: _time(results) for results in {cell.results for cell in cells}}
     places = {(cell.results, cell.source) for cell in cells}

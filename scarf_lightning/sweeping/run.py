@@ -1,10 +1,11 @@
 """Run cells: plan them, launch those that are not finished, and show all of them."""
 
+import itertools
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -17,13 +18,14 @@ from ..options.combinations import check_target
 from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
-from .cell import Cell, State, SurveyedCell, distinct, in_words, named, survey
+from .cell import Cell, Place, State, SurveyedCell, distinct, in_words, named, survey
 from .chunks import Chunk, Launch, make_chunks
 from .expand import ExpandedSweep
 from .plan import Group, Plan, make_plan, other_versions_notes
 from .shares import divided
 from .sizes import Size
-from .workers import Training, Workers, n_workers
+from .slurm import Detached
+from .workers import Told, Training, Workers, n_workers
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -41,7 +43,7 @@ class Show(Protocol):
     def say(self, sentence: str) -> None: ...
     def doing(self, what: str) -> AbstractContextManager[object]: ...
     def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]") -> None: ...
-    def watching(self, plan: Plan) -> AbstractContextManager[None]: ...
+    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Told]: ...
     def prepare(self) -> None: ...
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None: ...
 
@@ -57,8 +59,7 @@ def run(
 
     Args:
         launch: starts jobs by the ``launcher`` of this name.
-        training: what workers train with. They replace the basic launcher if the run has work for several; None
-            trains in this process alone.
+        training: in the place of the basic launcher, by workers if the run has work for several; None launches.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -89,14 +90,22 @@ def run(
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
-        chunks_of = partial(_launcher_chunks, launcher)
-        with _workers(plan, launch, show, launcher, training) as launch, show.watching(plan):
-            if isinstance(launch, Workers):
-                assert training is not None
-                endings = launch.endings
-                chunks_of = partial(_worker_chunks, launch, training, show)
-            problems = _train(plan, launch, chunks_of)
-        after = survey(cells)
+        workers = _workers(plan, show, launcher, training)
+        is_told = launcher == BASIC and training is not None
+        with workers or nullcontext(), show.watching(plan, is_told=is_told) as told:
+            chunks_of: ChunksOf = partial(_launcher_chunks, launcher)
+            if training is not None and workers is not None:
+                workers.told, launch, endings = told, workers, workers.endings
+                chunks_of = partial(_worker_chunks, workers, training, show)
+            elif training is not None and is_told:
+                launch = partial(_train_here, training, told)
+            try:
+                trained, problems = _train(plan, launch, chunks_of)
+            # The user asked to leave the array in the queue, so nothing is wrong.
+            except Detached as left:
+                show.say(str(left))
+                return after
+        after = [trained.get(each.cell.place, each) for each in after]
     for each in after:
         # A process may be killed after its last record, and before it gives its claim back.
         if each.state is State.FINISHED and each.folder is not None:
@@ -187,9 +196,17 @@ def _why_unfinished(surveyed: SurveyedCell, endings: Mapping[str, str]) -> str |
     return None
 
 
-@contextmanager
-def _workers(plan: Plan, launch: Launch, show: Show, launcher: str, training: Training | None) -> Iterator[Launch]:
-    """The way in which jobs are started: by workers in place of the basic launcher, if there is work for several."""
+def _train_here(training: Training, told: Told, chunks: Sequence[Chunk]) -> None:
+    """Train the cells of chunks in this process."""
+    train = training.imported()
+    for cell in itertools.chain.from_iterable(chunk.cells for chunk in chunks):
+        told.began(cell)
+        train([cell])
+        told.ended(cell)
+
+
+def _workers(plan: Plan, show: Show, launcher: str, training: Training | None) -> Workers | None:
+    """Workers in place of the basic launcher, if there is work for several."""
     config = plan.surveyed[0].cell.config
     if launcher != BASIC or training is None:
         if config.workers is not None:
@@ -197,12 +214,10 @@ def _workers(plan: Plan, launch: Launch, show: Show, launcher: str, training: Tr
                 f"workers={config.workers} is of this machine's own workers, and hydra/launcher={launcher} starts "
                 "processes itself; leave workers out."
             )
-        yield launch
-        return
+        return None
     number = n_workers(config, plan, training)
     if number == 1:
-        yield launch
-        return
+        return None
     # Before the workers are forked, so that the imports are paid once.
     train = training.imported()
     gpus = training.gpus(config.trainer)
@@ -212,8 +227,7 @@ def _workers(plan: Plan, launch: Launch, show: Show, launcher: str, training: Tr
         if number > len(gpus):
             shared += f" and {counted(number - len(gpus), 'core')} beside"
     show.say(f"{number} workers train, on {shared}; workers=1 trains in one process.")
-    with Workers(number, train, show.say, show.prepare, gpus) as workers:
-        yield workers
+    return Workers(number, train, show.say, show.prepare, gpus)
 
 
 ChunksOf = Callable[[Sequence[Group]], AbstractContextManager[list[Chunk]]]
@@ -258,12 +272,13 @@ def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     return sizes
 
 
-def _train(plan: Plan, launch: Launch, chunks_of: ChunksOf) -> list[str]:
-    """Launch until every cell is finished or has failed, and return what else went wrong.
+def _train(plan: Plan, launch: Launch, chunks_of: ChunksOf) -> tuple[dict[Place, SurveyedCell], list[str]]:
+    """Launch until every cell is finished or has failed; return how far the cells are, and what else went wrong.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
     """
     tries, problems, unfinished = Counter[str](), list[str](), plan.unfinished
+    latest = dict[Place, SurveyedCell]()
     while True:
         todo = [each for each in unfinished if tries[each.cell.key] < TRIES[each.state]]
         if todo:
@@ -290,8 +305,9 @@ def _train(plan: Plan, launch: Launch, chunks_of: ChunksOf) -> list[str]:
         elif any(each.state is State.RUNNING for each in unfinished):
             time.sleep(LOOK_EVERY)
         else:
-            return problems
+            return latest, problems
         surveyed = survey([each.cell for each in unfinished])
+        latest |= {each.cell.place: each for each in surveyed}
         unfinished = [each for each in surveyed if each.state is not State.FINISHED]
 
 

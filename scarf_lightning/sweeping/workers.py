@@ -19,6 +19,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -44,8 +45,8 @@ BYTES_A_WORKER = 600_000_000
 """Memory of a worker that trains a table of usual size."""
 SECONDS_A_WORKER = 1.0
 """Expected work below which another worker is not worth its start."""
-SECONDS_TO_END = 30.0
-"""Time that a worker has to give back its claims before it is killed."""
+SECONDS_TO_END, SECONDS_TO_STOP = 30.0, 2.0
+"""Time that a worker has to give back its claims before it is killed: at the end of a run, and after Ctrl-C."""
 
 TrainCells = Callable[[Sequence[Cell]], None]
 """Trains cells one after the other in this process."""
@@ -62,8 +63,24 @@ class Training(Exactness, Protocol):
 Say = Callable[[str], None]
 
 
+class Told(Protocol):
+    """Is told how far the cells of a run are, by whoever trains them; a cell may be told in several shares."""
+
+    def began(self, cell: Cell) -> None: ...
+    def ended(self, cell: Cell) -> None: ...
+
+
+class Untold:
+    """Keeps nothing of what it is told."""
+
+    def began(self, cell: Cell) -> None: ...
+    def ended(self, cell: Cell) -> None: ...
+
+
 class _Message(Enum):
     TEXT = auto()
+    BEGAN = auto()
+    ENDED = auto()
     DONE = auto()
     FAILED = auto()
 
@@ -160,6 +177,7 @@ class Workers:
             train on the processor, or on the GPU that a cell names.
 
     Attributes:
+        told: is told how far cells are.
         endings: the words on how the last worker ended that died while it had a cell, by the cell's key.
     """
 
@@ -175,6 +193,7 @@ class Workers:
         self._prepare, self._gpus = prepare, gpus
         self._workers: list[_Worker] = []
         self._problem: str | None = None
+        self.told: Told = Untold()
         self.endings = dict[str, str]()
         self._shown = set[str]()
 
@@ -196,11 +215,12 @@ class Workers:
                 # A worker that has died reads no message.
                 with suppress(OSError):
                     worker.pipe.send(None)
+            self._join(SECONDS_TO_END)
+            return
         # After an error nobody waits for the chunks that are in training.
-        else:
-            for worker in self._workers:
-                worker.process.terminate()
-        self._join()
+        for worker in self._workers:
+            worker.process.terminate()
+        self._join(SECONDS_TO_STOP)
 
     def __call__(self, chunks: Sequence[Chunk]) -> None:
         """Train chunks, the first ones first, and return when all have ended. Results are in the store.
@@ -283,6 +303,11 @@ class Workers:
             kind, text = worker.pipe.recv()
         except (EOFError, OSError):
             return False
+        if kind in (_Message.BEGAN, _Message.ENDED):
+            assert worker.chunk is not None
+            tell = self.told.began if kind is _Message.BEGAN else self.told.ended
+            tell(worker.chunk.cells[text])
+            return True
         if kind is not _Message.TEXT:
             worker.chunk = None
         if kind is _Message.FAILED:
@@ -310,14 +335,15 @@ class Workers:
         self._workers.append(self._started())
         return self._workers[-1]
 
-    def _join(self) -> None:
-        """Wait until all workers have ended, and kill those that do not end by themselves."""
+    def _join(self, seconds: float) -> None:
+        """Wait until all workers have ended, and kill those that have not within these seconds."""
+        over = time.monotonic() + seconds
         for worker in self._workers:
             # Its last texts are read: a worker that writes into a full pipe would not end.
-            while worker.process.is_alive() and worker.pipe.poll(SECONDS_TO_END):
+            while worker.process.is_alive() and worker.pipe.poll(max(0.0, over - time.monotonic())):
                 if not self._heard(worker):
                     break
-            worker.process.join(SECONDS_TO_END)
+            worker.process.join(max(0.0, over - time.monotonic()))
             if worker.process.is_alive():
                 worker.process.kill()
                 worker.process.join(SECONDS_TO_END)
@@ -382,7 +408,10 @@ def _work(parent: int, pipe: Connection, inherited: Sequence[Connection], train:
         if cells is None:
             return
         try:
-            train(cells)
+            for place, cell in enumerate(cells):
+                pipe.send((_Message.BEGAN, place))
+                train([cell])
+                pipe.send((_Message.ENDED, place))
         # A cell that fails has its note. This is what keeps a note from being written, such as a full disk.
         except Exception as error:
             pipe.send((_Message.FAILED, explained(error) or "".join(traceback.format_exception(error)).rstrip()))

@@ -69,7 +69,7 @@ def test_nothing_is_imported_where_no_worker_trains(
 def test_nothing_is_imported_to_show_finished_cells(
     state: State, made: list[str], imports: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expanding, "survey", lambda cells: [SimpleNamespace(state=state) for _ in cells])
+    monkeypatch.setattr(expanding, "look_up", lambda _: SimpleNamespace(state=state))
 
     request(*SWEEP)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from scarf_lightning.cli import show
 from scarf_lightning.cli.show import SweepProgress
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
@@ -123,7 +124,7 @@ def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
     look = progress.look
     monkeypatch.setattr(progress, "look", lambda: (look(), looked.set()))
 
-    with progress.shown():
+    with progress.shown(is_told=False):
         finish(cells[1])
         assert looked.wait(30)
         progress.look()
@@ -132,6 +133,23 @@ def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
     assert "2 of 4 cells done" in out.getvalue()
     assert "last seed=1: accuracy 0.5050" in out.getvalue()
     assert out.getvalue().endswith("\x1b[2K")  # the lines are cleared
+
+
+def test_what_workers_tell_is_shown_without_a_survey(
+    cells: list[Cell], monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    progress, out = watching(cells, terminal=False)
+    monkeypatch.delattr(show, "survey")
+    clock.now += 5000
+
+    with progress.shown(is_told=True) as told:
+        told.began(cells[1])
+        told.began(cells[2])
+        finish(cells[1])
+        told.ended(cells[1])
+
+    said = "2 of 4 cells done, 1:23:20 gone, 2:46:40 left; training seed=2; last seed=1: accuracy 0.5050"
+    assert out.getvalue().startswith(said)
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -161,7 +179,7 @@ def test_the_watch_ends_with_the_block_also_by_an_exception(cells: list[Cell]) -
     progress, _ = watching(cells, terminal=False)
     before = set(threading.enumerate())
 
-    with pytest.raises(KeyboardInterrupt), progress.shown():
+    with pytest.raises(KeyboardInterrupt), progress.shown(is_told=False):
         raise KeyboardInterrupt
 
     assert set(threading.enumerate()) <= before
@@ -184,7 +202,7 @@ def test_the_watch_goes_on_after_a_look_that_the_system_refused(
         looked.set()
 
     monkeypatch.setattr(progress, "look", sometimes)
-    with progress.shown():
+    with progress.shown(is_told=False):
         assert looked.wait(30)
 
     assert unhandled == []

@@ -16,6 +16,7 @@ import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
 import scarf_lightning.sweeping.run as running
+from scarf_lightning.cli import show
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, TensorBoardSettings
@@ -25,11 +26,12 @@ from scarf_lightning.results import (
     KnownData,
     LostClaimError,
     PretrainingStore,
+    Rows,
     load,
     pretraining_identity,
     read_failure,
 )
-from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, survey
 from scarf_lightning.sweeping.chunks import Chunk, by
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
@@ -87,6 +89,39 @@ def diverge(_: Cell) -> None:
 def launching(monkeypatch: pytest.MonkeyPatch, launch: Any) -> None:
     """Let a launcher's call do something else."""
     monkeypatch.setattr(FakeLauncher, "launch", lambda _, jobs, initial_job_idx: launch(jobs))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_is_surveyed_before_and_after(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    surveys = list[int]()
+
+    def counted(cells: list[Cell]) -> list[SurveyedCell]:
+        surveys.append(len(cells))
+        return survey(cells)
+
+    monkeypatch.setattr(running, "survey", counted)
+    monkeypatch.setattr(show, "survey", counted)
+    cells = [replace(cell, config=replace(cell.config, workers=workers)) for cell in seeds(0, 1, 2)]
+    finish(cells[0])
+
+    def train(its: list[Cell]) -> None:
+        finish(*its)
+
+    training: Any = SimpleNamespace(imported=lambda: train, gpus=lambda _: [], is_exact=lambda _: False)
+    launch: Any = None
+
+    run(ExpandedSweep(cells), launch, Terminal(), "basic", training)
+
+    assert surveys == [3, 2]
+
+
+def test_a_table_that_changed_since_its_cell_was_trained_is_named() -> None:
+    Path("t.csv").write_text("a,y\n" + "1,u\n2,v\n" * 20)
+    (cell,) = cells_of("dataset=csv", "dataset.path=t.csv", "dataset.target=y")
+
+    assert running._why_unfinished(SurveyedCell(cell, State.WAITING, Rows.of([])), {}) == (
+        "t.csv changed since it was trained; the same command trains on what is in it now"
+    )
 
 
 class TestLaunching:
@@ -454,31 +489,6 @@ class TestFailures:
         assert shown.err.splitlines() == [*left, f"{ENDED}ConnectionError: the scheduler does not answer"]
         assert shown.out.startswith("2 cells of ")
         assert not Path("results/chunks").exists()
-
-    def test_a_table_that_changes_after_the_last_cell_is_named_and_its_records_stay(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The loop has seen all cells finished, and the last look of the run sees another table."""
-        table = Path("t.csv")
-        table.write_text("a,y\n" + "1,u\n2,v\n" * 20)
-        cells = cells_of(
-            "dataset=csv", "dataset.path=t.csv", "dataset.target=y", "pretrain=none", "seed=0,1", "trials=2"
-        )
-
-        @contextmanager
-        def watching(*_: object) -> Iterator[None]:
-            yield
-            table.write_text("a,y\n" + "1,u\n3,v\n" * 21)
-
-        monkeypatch.setattr(Shown, "watching", watching)
-
-        assert ran(cells)[0] == 1
-
-        assert capsys.readouterr().err.splitlines()[-1] == (
-            "2 of 2 cells did not finish: t.csv changed since it was trained; the same command trains on what is in "
-            "it now."
-        )
-        assert len(load()) == 4
 
     @pytest.mark.parametrize("trials", [[0, 1], [0]], ids=["found finished", "finished here"])
     def test_one_that_a_process_killed_after_its_last_record_left_on_a_finished_cell_goes(

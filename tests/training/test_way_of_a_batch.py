@@ -15,7 +15,7 @@ from tests.composing import ROOT
 from tests.processes import TINY, here
 
 PACKAGE = Path(scarf_lightning.__file__).parent
-MOST = 20
+MOST = 18
 """More stations than this are more than a reader keeps in mind."""
 
 
