@@ -77,6 +77,11 @@ class PathSettings(Options):
     results: str = option("results", "folder of the results, relative to the folder that the command runs in")
     openml: str | None = option(None, "cache of the openml client; null is OPENML_CACHE_DIR or the client's own folder")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # A shell leaves the sign as it is behind an equals sign.
+        self.results = os.path.expanduser(self.results)  # noqa: PTH111
+
 
 @dataclass
 class CacheSettings(Options):

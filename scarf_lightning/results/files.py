@@ -133,8 +133,8 @@ def check_folder(results: Path, *, writable: bool) -> None:
     """Check that results can be in this folder, which need not exist. ``writable`` makes it.
 
     Raises:
-        UsageError: it is a file or lies in one, or nothing can be written to it or to a folder of notes in it, such as
-            one that another user has made and closed.
+        UsageError: it is a file or lies in one, a folder of notes in it is a link, or nothing can be written to it or
+            to such a folder, as to one that another user has made and closed.
     """
     there = next(path for path in (results, *results.absolute().parents) if path.exists())
     if not there.is_dir():
@@ -145,6 +145,9 @@ def check_folder(results: Path, *, writable: bool) -> None:
         except OSError as error:
             raise _unwritable(results, results, error) from error
         for place in (results, *(results / name for name in SHARED)):
+            # A link in a folder that someone gave you would let a run write elsewhere.
+            if place != results and place.is_symlink():
+                raise UsageError(f"paths.results={results}: {place} is a link, and is not written through; remove it.")
             try:
                 if place.exists():
                     with temporary(place / "probe") as probe:

@@ -376,7 +376,8 @@ class CellStore:
         environment = json.dumps(dict(record.environment), indent=2) + "\n"
         with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
             for file, frame in frames.items():
-                frame.to_parquet(folder / file, compression="zstd", index=False)
+                # Libraries read some names of folders otherwise than we do.
+                (folder / file).write_bytes(frame.to_parquet(compression="zstd", index=False))
             for file, by_name in arrays.items():
                 content = save({name: np.ascontiguousarray(array) for name, array in by_name.items()})
                 # `save_file` would hide it from everybody but its owner.

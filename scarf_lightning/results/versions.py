@@ -12,7 +12,7 @@ columns for the same target, and come from one source.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,45 +31,45 @@ OF_A_SPLIT = ("column", "validation", "test")
 
 def newest_versions(cells: Cells) -> tuple[list[tuple[Path, Stored]], list[str]]:
     """The cells among these that are of the newest versions, and a sentence on the others, if there are any."""
-    science = [pair for pair in cells if _is_of_this_science(pair[1])]
+    science = [pair for pair in cells if _science(pair[1]) == SCIENCE_VERSION]
     sources = dict[str, str]()
     for _, stored in science:
         # A file that was moved is one source as long as its content is known.
         sources.setdefault(_data(stored), _text(_description(stored).get("source")))
     data = _newest(science, lambda stored: (sources[_data(stored)], _question(_description(stored))), _data)
     newest = _newest(data, _options, lambda stored: _text(_plugins(stored)))
-
-    reasons = []
-    if others := _without(cells, science):
-        reasons.append(f"of {trained_by(others)}")
-    if others := _without(science, data):
-        names = sorted({str(_description(stored)["dataset"]) for stored in others})
-        reasons.append(f"of earlier contents of {_listed(names)}")
-    if others := _without(data, newest):
-        plugins = sorted(set().union(*map(_plugins, others)))
-        reasons.append(f"of earlier sources of {_listed(plugins)}")
-    if not reasons:
+    if len(newest) == len(cells):
         return newest, []
-    n_others = len(cells) - len(newest)
-    they = "it trains" if n_others == 1 else "they train"
-    left_out = f"{counted(n_others, 'cell')} {'is' if n_others == 1 else 'are'} left out"
-    return newest, [f"{left_out}, {enumeration(reasons)}; {they} anew when asked for."]
+    named = dict[str, None]()
+    for kept, before, name in ((science, cells, _version), (data, science, _dataset), (newest, data, _plugin_names)):
+        places = {place for place, _ in kept}
+        named |= dict.fromkeys(sorted({name(stored) for place, stored in before if place not in places}))
+    n_others, names = len(cells) - len(newest), list(named)
+    if len(names) > NAMED:
+        names[NAMED:] = [f"{len(names) - NAMED} more"]
+    are, they = ("is", "it trains") if n_others == 1 else ("are", "they train")
+    left_out = f"{counted(n_others, 'cell')} {are} left out, of {enumeration(names)}"
+    return newest, [f"{left_out}; {they} anew when asked for."]
 
 
-def trained_by(cells: Iterable[Stored]) -> str:
-    """The versions of the package that trained these cells: ``version 0.1.0 (science 2)``."""
-    versions = set()
-    for stored in cells:
-        if stored.description is None:
-            versions.add(f"version {stored.release}")
-        else:
-            package = packages_of(stored).get("scarf-lightning", "unknown")
-            versions.add(f"version {package} (science {stored.description['identity'].get('science')!s:.20})")
-    return _listed(sorted(versions))
+def _science(stored: Stored) -> Any:
+    return None if stored.description is None else stored.description["identity"].get("science")
 
 
-def _is_of_this_science(stored: Stored) -> bool:
-    return stored.description is not None and stored.description["identity"].get("science") == SCIENCE_VERSION
+def _version(stored: Stored) -> str:
+    """The version of the package that trained a cell: ``version 0.1.0 (science 2)``."""
+    if stored.description is None:
+        return f"version {stored.release}"
+    package = packages_of(stored).get("scarf-lightning", "unknown")
+    return f"version {package} (science {_science(stored)!s:.20})"
+
+
+def _dataset(stored: Stored) -> str:
+    return f"an earlier content of {_description(stored)['dataset']}"
+
+
+def _plugin_names(stored: Stored) -> str:
+    return f"an earlier source of {' and '.join(sorted(_plugins(stored)))}"
 
 
 def _newest(
@@ -80,12 +80,6 @@ def _newest(
     for stored in sorted((stored for _, stored in cells), key=lambda stored: (stored.written, version(stored))):
         last[thing(stored)] = version(stored)
     return [(place, stored) for place, stored in cells if last[thing(stored)] == version(stored)]
-
-
-def _without(cells: Cells, others: Cells) -> list[Stored]:
-    """What the cells hold that are not among others."""
-    places = {place for place, _ in others}
-    return [stored for place, stored in cells if place not in places]
 
 
 def _data(stored: Stored) -> str:
@@ -126,14 +120,6 @@ def _question(description: Row) -> str:
 def _description(stored: Stored) -> Row:
     assert stored.description is not None
     return stored.description
-
-
-def _listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``, ``a, b, c, d, e and 3 more``."""
-    shown = list(names[:NAMED])
-    if len(names) > NAMED:
-        shown.append(f"{len(names) - NAMED} more")
-    return enumeration(shown)
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,9 @@
 """The sections of a run's options: the loggers that are written."""
 
+import pytest
+
 from scarf_lightning.options import checked
-from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
+from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, TensorBoardSettings, WandbSettings
 
 CSV = {"_target_": "pytorch_lightning.loggers.CSVLogger"}
 
@@ -24,3 +26,9 @@ def test_a_section_of_a_lightning_logger_is_read_from_files_and_records() -> Non
 
 def test_a_disabled_logger_is_not_written() -> None:
     assert LoggerSettings(wandb=WandbSettings(write=True, mode="disabled")).views == []
+
+
+def test_a_folder_of_results_in_the_home_folder_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert checked(PathSettings, {"results": "~/runs"}).results == "/home/me/runs"
+    assert PathSettings().results == "results"

@@ -246,6 +246,16 @@ class TestFolder:
         with pytest.raises(UsageError, match=said):
             check_folder(tmp_path / "results", writable=True)
 
+    def test_nothing_is_written_through_a_link_within_it(self, tmp_path: Path) -> None:
+        results, docs = tmp_path / "results", tmp_path / "docs"
+        for folder in (results, docs):
+            folder.mkdir()
+        (results / "failures").symlink_to(docs)
+
+        with pytest.raises(UsageError, match="failures is a link, and is not written through; remove it"):
+            check_folder(results, writable=True)
+        assert list(docs.iterdir()) == []
+
 
 @pytest.mark.parametrize(
     ("most", "shrunk", "expected"), [*((most, None, b"0123456789") for most in (1, 3, 4, 1000)), (3, 4, b"0123")]

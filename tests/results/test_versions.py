@@ -134,7 +134,7 @@ class TestATable:
 
         assert newest(tmp_path) == fresh, "what is compared is of one content, though it has fewer cells"
         assert sentences(tmp_path) == [
-            "2 cells are left out, of earlier contents of t; they train anew when asked for."
+            "2 cells are left out, of an earlier content of t; they train anew when asked for."
         ]
 
     def test_of_many_the_first_five_are_named(self, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ class TestATable:
 
         (sentence,) = sentences(tmp_path)
 
-        assert sentence.startswith("7 cells are left out, of earlier contents of a, b, c, d, e and 2 more;")
+        assert sentence.startswith("7 cells are left out, of an earlier content of a, an earlier content of b, ")
 
     def test_time_is_that_of_the_record_and_survives_a_copy(self, tmp_path: Path) -> None:
         newer = leave(tmp_path / "results", data=B, day=2)
@@ -178,7 +178,7 @@ class TestAPlugin:
             "on the third dataset the plugin is as it was, so it is no competitor"
         )
         assert sentences(tmp_path) == [
-            "3 cells are left out, of earlier sources of my_parts; they train anew when asked for."
+            "3 cells are left out, of an earlier source of my_parts; they train anew when asked for."
         ]
 
 
@@ -199,7 +199,7 @@ class TestAnotherRelease:
         leave(tmp_path, day=2)
 
         assert sentences(tmp_path) == [
-            f"2 cells are left out, of version unknown (science {SCIENCE_VERSION - 1}) and of earlier contents of t; "
+            f"2 cells are left out, of version unknown (science {SCIENCE_VERSION - 1}) and an earlier content of t; "
             "they train anew when asked for."
         ]
 
@@ -233,7 +233,7 @@ class TestLoad:
         leave(tmp_path, data=B, day=1, trials=3)
         fresh = leave(tmp_path, data=A, day=2)
 
-        with pytest.warns(RecordWarning, match=r"^1 cell is left out, of earlier contents of t;") as warned:
+        with pytest.warns(RecordWarning, match=r"^1 cell is left out, of an earlier content of t;") as warned:
             frame = load(tmp_path)
 
         assert len(warned) == 1
