@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs", "study", "study/third_edition", "paper/pages")
 MADE = ("methods.md", "options.md")
 """Pages that the site makes from the classes."""
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
+PAGES = [ROOT / name for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 PAGES += [page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md")) if page.name not in MADE]
 LANGUAGES = ("console", "python")
 QUICK = ("max_epochs=1", "trials=2")

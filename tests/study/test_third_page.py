@@ -170,19 +170,6 @@ def test_the_first_pages_have_the_figure_and_the_three_findings_of_the_study() -
     assert len(re.findall(r"\w[^\s]*", text)) <= 90
 
 
-def test_what_models_says_of_probabilities_is_on_the_page() -> None:
-    text = (ROOT / "study/third_edition/page.md").read_text(encoding="utf-8")
-    counts = {}
-    for name in ("no pre-training", "logistic regression"):
-        _, *cells = row(text, "Trials that have not learnt", name)
-        counts[name] = [re.findall(r"\d+", cell)[1:] for cell in cells]
-    (_, _, (of_100, n), (of_500, _)), (_, _, (linear_100, _), (linear_500, _)) = counts.values()
-
-    models = " ".join((ROOT / "docs/models.md").read_text(encoding="utf-8").split())
-    assert f"the probabilities of {of_100} of {n} networks without pre-training are worse" in models
-    assert f"and those of {linear_100} logistic regressions; so are {of_500} and {linear_500} with 500" in models
-
-
 def test_what_few_labels_says_of_binning_is_on_the_page() -> None:
     text = (ROOT / "study/third_edition/page.md").read_text(encoding="utf-8")
     ahead = {}
