@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,12 +36,6 @@ def test_rows_that_differ_in_one_column_alone_are_no_copies(column: int) -> None
     values = np.ones((4, 60))
     values[2, column] = np.nextafter(1.0, 2.0)
     assert first_alike(values).tolist() == [0, 0, 2, 0]
-
-
-def test_rows_that_share_a_hash_are_compared_by_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pd.util, "hash_array", lambda bits, **_: np.zeros_like(bits))
-    values = np.array([[1.0, NAN], [2.0, 0.0], [1.0, NAN], [2.0, -0.0], [3.0, 0.0]])
-    assert first_alike(values).tolist() == [0, 1, 0, 1, 4]
 
 
 def one_by_one(copies: Copies, order: Any) -> dict[str, list[int]]:
@@ -88,43 +81,6 @@ def test_exact_parts_are_exact_in_every_order(n_times: list[int], n_single: int,
     for order in (by_size, by_size[::-1], *(random.permutation(len(alike)) for _ in range(5))):
         n_rows = np.bincount(copies.parts(order), minlength=3) // copies.unit
         assert tuple(n_rows[1:]) == part_sizes(len(alike) // copies.unit)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "n_reserved", "is_exact"),
-    [
-        pytest.param([15, *[4] * 5], (15 - 1) + (4 - 1), True, id="the largest fits into the test part alone"),
-        pytest.param([10], 9 + 9, True, id="the largest fits into both"),
-        pytest.param([30, 30], 0, True, id="none fits"),
-        pytest.param([*[3] * 12, *[2] * 31], 2 + 2, False, id="two rows of one are too few"),
-        pytest.param([90], 0, False, id="ten rows beside one group are too few for both parts"),
-    ],
-)
-def test_rows_of_one_are_reserved_for_what_the_largest_groups_leave(
-    sizes: list[int], n_reserved: int, is_exact: bool
-) -> None:
-    """Of 100 rows, 10 validate and 20 test."""
-    sizes = [*sizes, *[1] * (100 - sum(sizes))]
-    copies = Copies.of(np.repeat(np.arange(len(sizes)), sizes))
-    assert (copies.n_reserved, copies.is_exact) == (n_reserved, is_exact)
-
-
-def test_a_stratum_too_small_to_validate_is_cut_exactly_by_one_row() -> None:
-    """Of four rows one tests, and it is the one without a copy."""
-    copies = Copies.of(np.array([0, 0, 0, 1]))
-    assert copies.is_exact
-    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
-        assert copies.parts(np.array(order)).tolist() == [0, 0, 0, 2]
-
-
-@pytest.mark.parametrize(("n_rows", "times"), [(10, 1), (57, 1), (33, 3), (57, 4)])
-def test_a_table_that_is_written_several_times_is_cut_as_once(n_rows: int, times: int) -> None:
-    copies = Copies.of(np.tile(np.arange(n_rows), times))
-    assert copies.is_exact
-    order = np.random.default_rng(0).permutation(n_rows * times)
-    n_validation, n_test = round(0.1 * n_rows), round(0.2 * n_rows)
-    expected = [n_rows - n_validation - n_test, n_validation, n_test]
-    assert np.bincount(copies.parts(order)).tolist() == [times * n for n in expected]
 
 
 def test_no_rows_have_no_parts() -> None:

@@ -130,22 +130,6 @@ def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Ma
         assert torch.equal(served.epoch(), served.train.rows.gather(1, drawn))
 
 
-def test_an_order_reaches_a_gpu_from_pinned_memory(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From any other the host would wait for the copy."""
-    served, done = make(), list[object]()
-    expected = make().epoch()
-
-    def moved(tensor: Tensor, device: torch.device, *, non_blocking: bool) -> Tensor:
-        done.append((device.type, non_blocking))
-        return tensor
-
-    monkeypatch.setattr(Tensor, "pin_memory", lambda tensor: done.append("pinned") or tensor)
-    monkeypatch.setattr(Tensor, "to", moved)
-    served.datamodule.table.device = torch.device("cuda")
-    assert torch.equal(served.epoch(), expected)
-    assert done == ["pinned", ("cuda", True)]
-
-
 @pytest.mark.parametrize("kept", [[2], [3, 0]])
 def test_a_trials_batches_are_the_same_after_others_have_left(make: Make, kept: list[int]) -> None:
     whole, left = make(fit_on="train"), make(fit_on="train")
@@ -205,26 +189,3 @@ def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, 
         for t in range(4):
             expected = data.preprocessing.apply(mixed_table.values, t)[index.rows[t]]
             torch.testing.assert_close(batch.x[t], torch.from_numpy(expected), rtol=1e-12, atol=1e-12)
-
-
-def test_a_function_of_a_batch_is_one_of_all_its_tensors() -> None:
-    one = torch.ones(2, 3)
-    for batch in (Batch(one, one * 2, one * 3), Batch(one, None, None)):
-        mapped = batch.map(lambda tensor: tensor[:1] + 1)
-        for before, after in zip(vars(batch).values(), vars(mapped).values(), strict=True):
-            assert after is None if before is None else torch.equal(after, before[:1] + 1)
-
-
-def test_trials_leave_this_phase_and_not_the_table(make: Make) -> None:
-    """The fits of a stack share one datamodule, of which what is served last counts."""
-    served, fresh = make(fit_on="train"), make(fit_on="train")
-    datamodule, table, rows = served.datamodule, served.datamodule.table, served.train.rows
-    before = table.rows(rows, Roster(4))
-    served.roster.keep([1, 2])
-    assert len(served.epoch()) == 2
-    assert torch.equal(table.rows(rows[[1, 2]], served.roster), before[[1, 2]])
-    assert torch.equal(table.rows(rows, Roster(4)), before)
-    serve_again(served, datamodule, Roster(4))
-    serve_again(fresh, fresh.datamodule, Roster(4))
-    assert torch.equal(served.epoch(), fresh.epoch()), "all are back in the next one"
-    assert len(list(served.datamodule.validation_examples())) == 1

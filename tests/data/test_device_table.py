@@ -189,30 +189,3 @@ class TestTrainingRows:
         first = plain.preprocessing.apply(large.values, 0)[plain.train][..., 0].astype(np.float32)
         summed = first.astype(np.float64).mean(axis=1).astype(np.float32)
         assert (found[:, 0, 0].numpy() == summed).all(), "summed in float64"
-
-    @pytest.mark.parametrize("mean_before", [False, True])
-    @every_fit
-    def test_those_that_stay_draw_the_same_when_others_go(self, large: Table, fit_on: str, mean_before: bool) -> None:
-        data = prepare(large, range(4), fit_on)
-        whole = self.training_rows(large, data, torch.float32)
-        positions = torch.from_numpy(np.random.default_rng(1).integers(1120, size=(4, 50, 3)))
-        cells, mean = whole.cells(positions), whole.mean()
-        rows, encoded = whole.rows(positions[..., 0]), whole.encoded_rows(positions[..., 0])
-        roster = Roster(4)
-        left = self.training_rows(large, data, torch.float32, roster)
-        if mean_before:
-            left.mean()
-        roster.keep([3, 1])
-        assert torch.equal(left.cells(positions[[3, 1]]), cells[[3, 1]])
-        assert torch.equal(left.rows(positions[[3, 1], :, 0]), rows[[3, 1]])
-        assert torch.equal(left.encoded_rows(positions[[3, 1], :, 0]), encoded[[3, 1]])
-        assert torch.equal(left.mean(), mean[[3, 1]])
-
-
-def test_a_table_imputed_and_scaled_a_few_rows_at_a_time_is_the_whole_one(
-    mixed_table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scarf_lightning.data.device_table.ROWS_AT_A_TIME", 7)
-    data = prepare(mixed_table, [0], "all")
-    stored = on_device(mixed_table, data).rows(torch.arange(60).unsqueeze(0), Roster(1))
-    assert np.array_equal(stored.numpy(), applied(mixed_table, data))

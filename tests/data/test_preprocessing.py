@@ -5,8 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.interpolate import interp1d
 from scipy.stats import norm, rankdata
@@ -22,7 +20,6 @@ from sklearn.preprocessing import (
 
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import (
-    VECTORS,
     Encoding,
     Mean,
     MinMax,
@@ -87,12 +84,6 @@ def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDAr
     return scaler.fit(fit_values).transform(values)
 
 
-def test_of_two_modes_the_first_in_natural_order_is_taken() -> None:
-    table = table_of({"c": [10, 10, 9, 9, 30, None, None, 30, 2, None]}, ("c",))
-    assert table.columns[0].categories == ("2", "9", "10", "30")
-    assert Preprocessing.fit(table, [None], ZScore()).fill[0, 0] == 1
-
-
 @every_scaling
 @pytest.mark.parametrize("rows", [None, ROWS], ids=["all", "some"])
 def test_numbers_are_imputed_and_scaled_as_by_scikit_learn_and_gaps_of_codes_take_the_mode(
@@ -108,25 +99,6 @@ def test_numbers_are_imputed_and_scaled_as_by_scikit_learn_and_gaps_of_codes_tak
     modes = pd.DataFrame(codes if rows is None else codes[rows]).mode().to_numpy()[0]
     assert (applied[:, is_code] == np.where(np.isnan(codes), modes, codes)).all()
     assert np.array_equal(before, mixed_table.values, equal_nan=True), "the table is left alone"
-
-
-@every_scaling
-@settings(max_examples=10)
-@given(
-    seed=st.integers(0, 10**6), n_rows=st.integers(10, 40), n_fitted=st.integers(2, 10), places=st.sampled_from([1, 15])
-)
-def test_the_same_on_random_tables(scaling: Scaling, seed: int, n_rows: int, n_fitted: int, places: int) -> None:
-    """Also where values repeat."""
-    random = np.random.default_rng(seed)
-    values = random.normal(random.normal(0, 100, 4), random.lognormal(0, 2, 4), (n_rows, 4))
-    values[random.random((n_rows, 4)) < 0.2] = np.nan
-    values = values.round(places)
-    rows = random.permutation(n_rows)[:n_fitted]
-    values[rows[:2]] = random.normal(0, 1, (2, 4))  # every column varies in the rows that are fitted
-    table = table_of({f"x{m}": column for m, column in enumerate(values.T)})
-    applied = Preprocessing.fit(table, [rows], scaling).apply(values, 0)
-    expected = scikit_learn(scaling, values[rows], values)
-    np.testing.assert_allclose(applied, expected, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
@@ -170,19 +142,6 @@ def test_a_column_with_no_value_in_the_fitted_rows_gives_finite_numbers(scaling:
     assert all(np.isfinite(array).all() for array in (fitted.fill, fitted.shift, fitted.scale))
 
 
-def test_it_is_made_of_its_arrays(mixed_table: Table) -> None:
-    fitted = replace(Preprocessing.fit(mixed_table, [ROWS, None], ZScore()), target=np.ones((2, 3)))
-    arrays = fitted.arrays()
-    made = Preprocessing.from_arrays(arrays, is_shared=False)
-    for name, array in arrays.items():
-        assert getattr(made, name) is array
-    wrong = [{name: array for name, array in arrays.items() if name != gone} for gone in VECTORS]
-    wrong += [arrays | {"shift": np.ones((2, 8), dtype=kind)} for kind in (bool, np.float32, np.int64)]
-    for changed in (*wrong, arrays | {"more": np.ones((2, 8))}):
-        with pytest.raises(ValueError, match="must hold fill, shift, scale"):
-            Preprocessing.from_arrays(changed, is_shared=False)
-
-
 @every_scaling
 def test_each_trial_has_its_own_fit(mixed_table: Table, scaling: Scaling) -> None:
     """None stands for all rows."""
@@ -197,30 +156,9 @@ def test_each_trial_has_its_own_fit(mixed_table: Table, scaling: Scaling) -> Non
     assert (together.apply(mixed_table.values, 1) == together.apply(mixed_table.values, 2)).all()
 
 
-def test_a_fit_is_shared_where_all_trials_take_the_whole_table(mixed_table: Table) -> None:
-    """A trial that is alone does not share its fit with itself: its numbers must not depend on the stack's size."""
-    for row_sets in ([None], [None, None], [ROWS], [ROWS, ROWS], [None, ROWS]):
-        is_shared = all(rows is None for rows in row_sets)
-        assert Preprocessing.fit(mixed_table, row_sets, ZScore()).is_shared is is_shared
-
-
 def numbers(**columns: list[float]) -> Table:
     """A table of these columns, three times over."""
     return table_of({name: values * 3 for name, values in columns.items()})
-
-
-@pytest.mark.parametrize(
-    ("values", "scaling"),
-    [
-        ([1e300, 2e300, -1e300, 5e299], ZScore()),  # squares
-        ([1.7e308, 1.7e308, 1.7e308, 1.6e308], Mean()),  # their sum
-        ([-1.7e308, 1.7e308, 0.0, 1.0], MinMax()),  # their range
-    ],
-)
-def test_an_overflow_in_scaling_names_the_column(values: list[float], scaling: Scaling) -> None:
-    table = numbers(usual=[1.0, 2.0, 3.0, 4.0], large=values)
-    with pytest.raises(UsageError, match=r"^The numbers of column 'large' overflow when they are averaged or scaled: "):
-        Preprocessing.fit(table, [None], scaling)
 
 
 @pytest.mark.parametrize("rows", [None, np.arange(3)])
@@ -241,28 +179,6 @@ def test_what_is_too_large_for_the_networks_number_type_names_the_column(rows: n
     fitted.check_range(table, 1.35)
     with pytest.raises(UsageError, match=r"^The numbers of column 'x' become larger"):
         fitted.check_range(table, 1.34)
-
-
-@every_scaling
-@pytest.mark.parametrize("n_columns", [1, 9, 17])
-def test_columns_fitted_a_few_at_a_time_have_the_bits_of_all_at_once(
-    scaling: Scaling, n_columns: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And so have values that are laid out otherwise in memory."""
-    random = np.random.default_rng(n_columns)
-    features = random.lognormal(sigma=4, size=(2000, n_columns))
-    features[1:][random.random((1999, n_columns)) < 0.1] = np.nan
-    table = table_of({f"x{m}": features[:, m] for m in range(n_columns)})
-    turned = replace(table, values=np.asfortranarray(table.values))
-    rows = [None, random.permutation(2000)[:1400]]
-
-    fitted, other = (Preprocessing.fit(each, rows, scaling).arrays() for each in (table, turned))
-    monkeypatch.setattr("scarf_lightning.data.preprocessing.COLUMNS_AT_A_TIME", 1000)
-    at_once = Preprocessing.fit(table, rows, scaling).arrays()
-
-    for arrays in (other, at_once):
-        assert {name: each.tobytes() for name, each in fitted.items()} == {n: a.tobytes() for n, a in arrays.items()}
-    assert np.array_equal(table.values, features, equal_nan=True), "the table itself stays as it is"
 
 
 def test_the_deviation_is_the_populations_and_what_varies_little_varies() -> None:
@@ -358,17 +274,6 @@ def test_robust_scaling_is_the_authors() -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
-def test_an_outlier_stays_below_the_bound_and_arrays_of_a_curve_are_given_back() -> None:
-    far = numbers(x=[0.0, 1.0, 2.0, 1e200])
-    assert np.abs(Preprocessing.fit(far, [None], Robust(2.5)).apply(far.values, 0)).max() <= 2.5
-    table = numbers(x=[0.0, 1.0, 2.0, 3.0])
-    for scaling, name in ((Robust(), "clip"), (Quantile(), "curve")):
-        fitted = Preprocessing.fit(table, [None, None], scaling)
-        assert set(fitted.arrays()) == {*VECTORS, name}
-        again = Preprocessing.from_arrays(fitted.arrays(), is_shared=True).of(1)
-        np.testing.assert_array_equal(again.apply(table.values, 0), fitted.apply(table.values, 1))
-
-
 GAPPY = {
     "a": [1.0, 2.0, None, 4.0, 5.0] * 4,
     "b": [1.0, 2.0, 3.0, 4.0, 5.0] * 4,
@@ -397,23 +302,3 @@ def test_networks_see_which_values_are_missing(encoding: Encoding, expected: lis
     encoded = one_hot(torch.tensor(fitted.apply(table.values[[2, 1]], 0)))
     assert encoded.shape[1] == columns.n_encoded == table.n_encoded
     np.testing.assert_allclose(encoded, expected, atol=0.011)
-
-
-def test_columns_that_show_their_gaps_show_them_once() -> None:
-    encoding = OneHotEncoding(gaps=True)
-    once = encoding.columns(table_of(GAPPY, ("c", "d")).columns)
-    assert encoding.columns(once) == once
-    assert once[2].categories == ("x", "y", "(missing)")
-    taken = table_of({"c": ["(missing)", None, "y"] * 6}, ("c",))
-    assert encoding.columns(taken.columns)[0].categories == ("(missing)", "y", "(missing)'")
-
-
-def test_the_device_shows_the_same_gaps() -> None:
-    table = OneHotEncoding(gaps=True).encode(table_of(GAPPY, ("c", "d")))
-    for rows in ([None, None], [np.arange(9), np.arange(12)]):
-        for scaling in (ZScore(), Robust(), Quantile()):
-            fitted = Preprocessing.fit(table, rows, scaling)
-            on_device = DeviceTable(table, fitted, device="cpu", dtype=torch.float64)
-            got = on_device.rows(torch.arange(20).repeat(2, 1), Roster(2))
-            for trial in range(2):
-                np.testing.assert_allclose(got[trial], fitted.apply(table.values, trial), rtol=1e-12, atol=1e-12)

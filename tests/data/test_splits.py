@@ -120,29 +120,6 @@ def test_many_small_groups_come_close_to_the_papers_shares_and_rows_without_one_
     assert len({tuple(np.sort(cut(Group(), twenty, seed).test)) for seed in range(20)}) > 15, "trials part other groups"
 
 
-def test_no_part_is_left_empty_by_a_row_without_a_group() -> None:
-    """Of seven pairs and a row alone every part gets a group, and comes within a pair of its share, in any order."""
-    pairs = table_of([*"ab" * 7, "a"], [*np.arange(14) // 2, np.nan])
-    for seed in range(40):
-        split = cut(Group(), pairs, seed)
-        sizes = np.array([len(getattr(split, part)) for part in PARTS])
-        assert sizes.min() > 0
-        assert np.abs(sizes - [10.5, 1.5, 3.0]).max() <= 2
-
-
-@pytest.mark.parametrize(("n_groups", "n_train"), [(6, 4), (8, 6), (2, 0)])
-def test_of_a_few_groups_alike_one_validates_and_one_tests(n_groups: int, n_train: int) -> None:
-    """Of 8 the cuts at 70 % and at 80 % are closest to the same group, and yet one validates. Two are too few."""
-    groups = np.arange(20 * n_groups) % n_groups
-    table = table_of(labels_of(len(groups)), groups)
-    if n_train == 0:
-        with pytest.raises(UsageError, match=r"leaves no row with a label for .*; split=group needs more"):
-            cut(Group("who"), table)
-        return
-    split = cut(Group(), table)
-    assert [len(set(groups[getattr(split, part)])) for part in PARTS] == [n_train, 1, 1]
-
-
 def test_time_goes_forward() -> None:
     random = np.random.default_rng(0)
     times = random.permutation(200).astype(float)
@@ -174,12 +151,6 @@ def test_rows_of_one_time_stay_together_and_test_rows_in_the_order_of_time(n_day
     assert first.test.tolist() == sorted(first.test, key=lambda row: (days[row], row))
     assert (first.test == second.test).all()
     assert (first.train != second.train).any()
-
-
-@pytest.mark.parametrize(("n", "sizes"), [(17, (12, 2, 3)), (18, (12, 2, 4)), (22, (16, 2, 4))])
-def test_shares_in_time_are_rounded_to_the_nearest_row(n: int, sizes: tuple[int, int, int]) -> None:
-    split = cut(Time("day"), table_of(labels_of(n), np.arange(n)))
-    assert (len(split.train), len(split.validation), len(split.test)) == sizes
 
 
 @pytest.mark.parametrize("splitting", [Column("part"), Files("v.csv", "t.csv")], ids=lambda each: each.name)
@@ -269,62 +240,6 @@ def test_copies_stay_in_one_part_and_promised_sizes_are_kept(
     assert splitting.is_ragged(table) or len(sizes) == 1
 
 
-def test_a_table_that_is_written_three_times_is_cut_into_exact_parts() -> None:
-    table = copied(200, 3)
-    split = cut(Random(), table)
-    assert not Random().is_ragged(table)
-    assert [len(split.train), len(split.validation), len(split.test)] == [420, 60, 120]
-    assert are_together(split, table)
-    assert not are_together(cut(Random("apart"), table), table)
-
-
-@pytest.mark.parametrize(
-    ("n_times", "is_ragged", "most_off"),
-    [([*[1] * 10, *[6] * 15], False, 0), ([*[1] * 9, *[6] * 15], True, 7), ([*[2] * 20, *[7] * 15], True, 7)],
-)
-def test_sizes_are_equal_where_single_rows_fill_them_up(n_times: list[int], is_ragged: bool, most_off: int) -> None:
-    """Groups of six leave five rows of the test part and five of the validation part at most."""
-    table = copied(len(n_times), n_times)
-    sizes = {tuple(len(getattr(cut(Random(), table, seed), part)) for part in PARTS) for seed in range(20)}
-    assert Random().is_ragged(table) == is_ragged
-    assert is_ragged or sizes == {(70, 10, 20)}
-    assert all(abs(n_test - 0.2 * table.n_rows) <= most_off for *_, n_test in sizes)
-    assert n_times[0] == 1 or len(sizes) > 1, "parts without single rows differ in size"
-
-
-def test_every_group_of_copies_is_as_likely_to_be_tested() -> None:
-    n_times, repeats = [1] * 300 + [4] * 50, 200
-    table = copied(len(n_times), n_times)
-    tested = np.zeros(table.n_rows)
-    for seed in range(repeats):
-        tested[cut(Random(), table, seed).test] += 1
-    size = np.bincount(table.alike, minlength=table.n_rows)[table.alike]
-    for wanted in (1, 4):
-        share = tested[size == wanted].mean() / repeats
-        assert share == pytest.approx(0.2, abs=0.02), "a group is drawn by its first row, however many it has"
-
-
-def test_copies_of_two_classes_belong_to_the_class_of_the_first() -> None:
-    labels = pd.Series(["a"] * 100 + ["b"] * 100, name="y")
-    features = pd.DataFrame({"x": [*range(100), *range(20), *range(100, 180)]})
-    table = Table.from_frame(features, labels, categorical=[False], name="t", source="test:t")
-    splits = [cut(Stratified(), table, seed) for seed in range(20)]
-    assert all(are_together(split, table) for split in splits)
-    assert {(len(split.train), len(split.validation), len(split.test)) for split in splits} == {(140, 20, 40)}
-    assert {int((split.test >= 120).sum()) for split in splits} == {16}, "a fifth of the 80 that are of class b alone"
-    assert table.strata.tolist() == [0] * 100 + [1] * 100, "the table stays as it is"
-
-
-def test_three_distinct_rows_make_three_parts_and_two_are_too_few() -> None:
-    split = cut(Random(), copied(3, [50, 60, 70]))
-    assert sorted(len(getattr(split, part)) for part in PARTS) == [50, 60, 70]
-    assert len(split.test) == 50, "the size that is closest to its share"
-    two = copied(2, [50, 60], ["a", "b"] * 55)
-    with pytest.raises(UsageError, match=r"leaves no row with a label for .*; split\.copies=apart"):
-        cut(Random(), two)
-    cut(Random("apart"), two)
-
-
 def test_test_rows_with_a_copy_in_training_are_counted() -> None:
     def said(splitting: Splitting, table: Table) -> str | None:
         return splitting.copies_note(table, np.random.default_rng(0))
@@ -345,15 +260,3 @@ def test_test_rows_with_a_copy_in_training_are_counted() -> None:
     assert said(Column("part"), given) == f"t: 3 of the 6 {counted}."
     one_by_one = said(Random(), copied(35, [*[2] * 20, *[7] * 15]))
     assert "trained one by one; split.copies=apart trains them at once" in one_by_one
-
-
-def test_a_tenth_of_the_training_rows_validates_where_no_file_gives_a_validation() -> None:
-    """Of those with a label, and another tenth in every trial."""
-    for n_train, n_validation in ((30, 3), (4, 1), (94, 9)):
-        table = table_of(["a", "b"] * (5 + n_train // 2), [2.0] * 10 + [0.0] * n_train)
-        before = np.array(table.split_by)
-        splits = [cut(Files(test="t.csv"), table, seed) for seed in range(5)]
-        sizes = {(len(split.validation), len(split.train)) for split in splits}
-        assert sizes == {(n_validation, n_train - n_validation)}
-        np.testing.assert_array_equal(table.split_by, before, err_msg="a trial leaves the table to the next one")
-    assert len({tuple(sorted(split.validation)) for split in splits}) > 1

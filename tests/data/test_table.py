@@ -1,4 +1,3 @@
-import hashlib
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scarf_lightning.data import table as table_module
 from scarf_lightning.data.columns import ColumnReading, listed
 from scarf_lightning.data.reading import Reader
 from scarf_lightning.data.table import Column, Table
@@ -204,50 +202,10 @@ def test_the_hash_is_that_of_the_content_alone() -> None:
     assert build({"x": [odd_nan, 1.0] * 6}).hash == build({"x": [np.nan, 1.0] * 6}).hash
 
 
-def test_the_hash_can_be_computed_by_hand() -> None:
-    """Every stored result is filed under it: a change of the recipe is a new science version."""
-    table = build({"größe": [1.5, np.nan] * 5, "c": ["β", "a"] * 5}, ["u", "v"] * 5)
-    header = r'{"columns": [["gr\u00f6\u00dfe", null], ["c", ["a", "\u03b2"]]], "classes": ["u", "v"]}'
-    rows = [struct.pack("<dd", 1.5, 1.0), struct.pack("<Q", 0x7FF8000000000000) + struct.pack("<d", 0.0)] * 5
-    labels = struct.pack("<qq", 0, 1) * 5
-    assert table.hash == hashlib.sha256(header.encode() + b"".join(rows) + labels).hexdigest()
-
-
-@pytest.mark.parametrize("rows", [5, 6, 12, 100])
-def test_columns_stand_side_by_side_whatever_number_of_rows_is_copied_at_once(
-    rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(table_module, "ROWS_IN_CACHE", rows)
-    values = build({"x": WHOLE, "gaps": GAPS}).values
-    np.testing.assert_array_equal(values, np.array([WHOLE, GAPS], dtype=float).T)
-
-
 def test_later_rows_of_a_table_from_a_frame_are_read_by_its_columns_as_they_are() -> None:
     table = build({"x": WHOLE, "colour": COLOURS}, categorical=("colour",))
     assert table.reader is None
     assert table.rows_reader == Reader.plain(table.columns)
-
-
-def test_a_column_of_its_name_twice_is_read_twice() -> None:
-    frame = pd.DataFrame({"a": WHOLE, "b": COLOURS}).set_axis(["a", "a"], axis=1)
-    target = pd.Series(LABELS, name="y")
-    table = Table.from_frame(frame, target, categorical=[False, True], name="t", source="test:t")
-    assert table.columns == (Column("a"), Column("a", ("blue", "green", "red")))
-
-
-def test_a_column_says_whether_it_has_gaps_and_how_wide_its_encoding_is() -> None:
-    table = build({"x": WHOLE, "gaps": GAPS, "colour": COLOURS})
-    assert [column.has_gaps for column in table.columns] == [False, True, True]
-    assert (table.n_categories, table.n_encoded) == ([0, 0, 3], 5)
-    told = replace(table, columns=tuple(replace(column, tells_gaps=column.has_gaps) for column in table.columns))
-    assert told.n_encoded == 6, "a column beside the number shows its gaps"
-
-
-@pytest.mark.parametrize(("n_labels", "flags"), [(11, [False]), (12, []), (12, [False, True]), (13, [False])])
-def test_parts_of_a_table_that_differ_in_length_are_refused(n_labels: int, flags: list[bool]) -> None:
-    labels = pd.Series(["no", "yes"] * 7).head(n_labels)
-    with pytest.raises(ValueError, match="do not belong together"):
-        Table.from_frame(pd.DataFrame({"x": WHOLE}), labels, categorical=flags, name="t", source="test:t")
 
 
 def test_the_features_of_a_column_are_found_by_its_name_and_one_left_out_has_none() -> None:

@@ -1,4 +1,3 @@
-import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.data.trials import Few, Full, Noise30, Regime, Semi25, TrialData, prepare_trials, validating_share
 from scarf_lightning.errors import UsageError
-from scarf_lightning.randomness import Purpose, Streams
+from scarf_lightning.randomness import Streams
 
 REGIMES: list[Regime] = [Full(), Semi25(), Noise30()]
 INSIDE: list[Regime] = [Full(validation="inside"), Semi25(validation="inside"), Noise30(validation="inside")]
@@ -82,19 +81,6 @@ def test_a_table_that_is_read_otherwise_keeps_its_rows(changed: Table) -> None:
             after = prepare(changed, range(3), regime=regime, splitting=splitting)
             for name in ("train", "validation", "test", "labelled", "labels"):
                 np.testing.assert_array_equal(getattr(after, name), getattr(before, name), err_msg=name)
-
-
-def test_further_rows_without_a_label_leave_what_is_tested_and_another_order_is_another_split() -> None:
-    before = prepare(table_of(NUMBERS), range(3), regime=Few(20))
-    more = pd.concat([NUMBERS, NUMBERS.head(25) * 2], ignore_index=True)
-    after = prepare(table_of(more, CLASS.reindex(range(len(more)))), range(3), regime=Few(20))
-    for name in ("validation", "test", "labelled", "labels"):
-        np.testing.assert_array_equal(getattr(after, name), getattr(before, name), err_msg=name)
-    np.testing.assert_array_equal(np.sort(after.train[:, -25:]), np.tile(np.arange(90, 115), (3, 1)))
-    backwards = table_of(NUMBERS[::-1].reset_index(drop=True), CLASS[::-1].reset_index(drop=True))
-    turned = prepare(backwards, range(3), regime=Few(20)).test
-    np.testing.assert_array_equal(turned, before.test, err_msg="rows are drawn by their place in the table")
-    assert (np.sort(89 - turned) != np.sort(before.test)).any()
 
 
 def test_weights_train_unless_all_labelled_training_rows_weigh_nothing() -> None:
@@ -200,24 +186,6 @@ def test_a_fifth_of_few_labels_validates_or_the_share_that_is_asked_for(mixed_ta
             assert kept == shown, "every class that is shown keeps a label to train with"
 
 
-def test_of_two_budgets_inside_the_smaller_is_a_part_of_the_larger(mixed_table: Table) -> None:
-    def shown(n: int, t: int) -> set[int]:
-        data = prepare(mixed_table, range(3), regime=Few(n, validation="inside"))
-        return {*data.labelled[t], *data.validation[t]}
-
-    for t in range(3):
-        assert shown(8, t) < shown(20, t) < shown(48, t)
-    with pytest.raises(UsageError, match=r"regime.labels=49 is more than the 48"):
-        prepare(mixed_table, [0], regime=Few(49, validation="inside"))
-    one = Few(1, validation="inside")
-    with pytest.raises(UsageError, match=r"1 label cannot both .* finetune.monitor=none"):
-        prepare(mixed_table, [0], regime=one)
-    assert prepare(mixed_table, [0], regime=one, watches=never).labelled.shape == (1, 1)
-    for n, n_validation in ((24, 0), (25, 5)):
-        regime = Few(n, validation="inside")
-        assert prepare(mixed_table, [0], regime=regime, watches=lambda n: n >= 25).validation.shape[1] == n_validation
-
-
 class Scored(Splitting):
     """The split of an estimator: no row is tested, and validation rows score the networks."""
 
@@ -250,16 +218,6 @@ def test_strata_validate_in_proportion_and_each_keeps_a_row_where_possible(strat
         assert (chosen[present] < counts[present]).all()
     if n + present.sum() <= spare:
         assert (np.abs(chosen - n * counts / len(strata))[present] < 2).all()
-
-
-def test_every_row_is_chosen_equally_often() -> None:
-    strata, labels = np.repeat([0, 1], [10, 20]), labels_of(40, 2)
-    validated, labelled = np.zeros(30), np.zeros(40)
-    for seed in range(1000):
-        validated += validating_share(strata, 0.2, np.random.default_rng(seed))
-        labelled[Semi25().apply(labels, classes(2), STREAMS, seed)[0]] += 1
-    assert (np.abs(validated - 200) < 5 * math.sqrt(1000 * 0.2 * 0.8)).all()
-    assert (np.abs(labelled - 250) < 5 * math.sqrt(1000 * 0.25 * 0.75)).all()
 
 
 def test_statistics_come_from_all_rows_or_from_each_trials_training_rows(mixed_table: Table) -> None:
@@ -355,34 +313,6 @@ def test_a_trial_chooses_rows_of_its_own_and_always_the_same(regime: Regime) -> 
     forth, back = ([chosen(trial) for trial in trials] for trials in (range(10), reversed(range(10))))
     assert len({*forth, chosen(0, Streams(1, 200))}) == 11
     assert back[::-1] == forth
-
-
-@pytest.mark.parametrize("regime", [Full(), Semi25(), Few(), Noise30()], ids=lambda r: r.name)
-def test_a_regime_says_whether_it_hides_labels(regime: Regime) -> None:
-    labels = labels_of(100, 2)
-    positions, seen = regime.apply(labels, classes(2), STREAMS, 0)
-    assert regime.hides_labels == (len(positions) < 100)
-    assert regime.name != "full" or seen.tolist() == labels.tolist()
-
-
-def test_each_choice_of_rows_has_a_random_stream_of_its_own(
-    mixed_table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    used = []
-    original = Streams.numpy
-
-    def record(self: Streams, trial: int, purpose: Purpose, fit: int = 0) -> np.random.Generator:
-        used.append((trial, purpose))
-        return original(self, trial, purpose, fit)
-
-    monkeypatch.setattr(Streams, "numpy", record)
-    for regime in (Full(), Semi25(), Noise30()):
-        regime.apply(labels_of(20, 2), classes(2), STREAMS, 7)
-    assert used == [(7, Purpose.LABELLED_SUBSET), (7, Purpose.LABEL_NOISE)]
-    used.clear()
-    prepare(mixed_table, [5], regime=Semi25(validation="inside"), pretrain_rows=20)
-    purposes = (Purpose.SPLIT, Purpose.PRETRAIN_ROWS, Purpose.LABELLED_SUBSET, Purpose.VALIDATING)
-    assert used == [(5, purpose) for purpose in purposes]
 
 
 @given(n=st.integers(1, 500), wanted=st.integers(1, 500), trial=st.integers(0, 20))

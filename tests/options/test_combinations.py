@@ -7,7 +7,7 @@ from itertools import cycle, product
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number, Target
-from scarf_lightning.options import build_parts, check_combination, labels, options_of, parts, unused_options
+from scarf_lightning.options import build_parts, check_combination, options_of, parts, unused_options
 from scarf_lightning.options.combinations import (
     check_labels,
     check_method,
@@ -302,13 +302,6 @@ class TestUnused:
             assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
 
 
-def test_of_the_hardware_a_cell_uses_the_precision_alone() -> None:
-    for precision, differs in (("32-true", False), ("64-true", True)):
-        config = config_of(f"trainer.precision={precision}", "trainer.threads=2", "trainer.trials_per_stack=3")
-        of_hardware = [each for each in used_options(config) if each.name.startswith(("trainer", "precision"))]
-        assert of_hardware == [("precision", precision, differs)]
-
-
 def test_each_option_that_is_used_occurs_once_and_the_name_of_a_part_always_differs() -> None:
     used = used_options(config_of("method=cotrain", "pretrain=scarf"))
 
@@ -316,16 +309,6 @@ def test_each_option_that_is_used_occurs_once_and_the_name_of_a_part_always_diff
     of_parts = {each.name: each.differs for each in used if part_axis(each.name) is not None}
     assert of_parts.keys() >= {"method", "network", "pretrain", "loss", "cotrain.task", "cotrain.loss"}
     assert all(of_parts.values())
-
-
-def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:
-    named = {"pretrain": "no pre-training", "method": "co-training", "cotrain.task": "VIME", "network": "MLP"}
-    common = {"split", "regime", "scaling", "encoding", "selection"}
-
-    found = labels(config_of("method=cotrain", "cotrain=vime"))
-
-    assert {axis: found[axis] for axis in named} == named
-    assert set(found) == {*named, *common}, "those of unused axes are missing"
 
 
 QUICK = ("scarf_augment", "xgboost")
@@ -403,37 +386,6 @@ class TestEmptySelections:
         assert no_effect_sentences(config, fit_to_data(config, 1, 1)) == []
         (sentence,) = no_effect_sentences(cotrained, fit_to_data(cotrained, 1, 1))
         assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")
-
-
-def test_numbers_are_not_smoothed_and_the_cell_counts_as_one_without_smoothing() -> None:
-    config = config_of("finetune.label_smoothing=0.1")
-    amounting = fit_to_target(config, Number)
-    assert amounting.finetune.label_smoothing == 0
-    (sentence,) = no_effect_sentences(config, amounting)
-    assert sentence.startswith("finetune.label_smoothing=0.1 is for classes")
-    assert no_effect_sentences(config, amounting, {"finetune.label_smoothing": 0.1}) == [], (
-        "of a recipe, which serves both"
-    )
-    assert fit_to_target(config, Classes) is config
-    assert no_effect_sentences(config, config) == []
-
-
-def test_numbers_may_have_a_fixed_length_of_their_own() -> None:
-    config = config_of("finetune.fixed_below=500", "finetune.fixed_below_numbers=9")
-    of_all = config_of("finetune.fixed_below=500")
-    assert identity(fit_to_target(config, Classes), "") == identity(of_all, "")
-    assert no_effect_sentences(config, fit_to_target(config, Classes)) == []
-    assert fit_to_target(of_all, Number) is of_all
-
-    amounting = fit_to_target(config, Number)
-    assert identity(amounting, "") == identity(config_of("finetune.fixed_below=9"), "")
-    assert no_effect_sentences(config, amounting) == [
-        "finetune.fixed_below=500 is more than finetune.fixed_below_numbers: on numbers the cell trains, and "
-        "counts, as finetune.fixed_below=9."
-    ]
-    assert no_effect_sentences(config, amounting, {"finetune.fixed_below": 500}) == [], "of a recipe, which serves both"
-    shorter = config_of("finetune.fixed_below=3", "finetune.fixed_below_numbers=9")
-    assert fit_to_target(shorter, Number).finetune.fixed_below == 3
 
 
 def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() -> None:

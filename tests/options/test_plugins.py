@@ -12,7 +12,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import build_parts, parts, read
 from scarf_lightning.options.option import _options_of
-from scarf_lightning.options.plugins import _hash, load_plugins, plugin_hashes
+from scarf_lightning.options.plugins import load_plugins, plugin_hashes
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import identity, pretraining_identity
 from scarf_lightning.sweeping.composer import Composer
@@ -185,29 +185,6 @@ class TestHashes:
         with_helper = self.hash_of(plugin.stem)
         plugin.write_text(plugin.read_text() + "\n")
         assert len({before, with_helper, self.hash_of(plugin.stem)}) == 3
-
-    def test_a_module_alone_may_be_renamed_and_one_that_imports_another_may_not(self, folder: Path) -> None:
-        alone, helper = folder / "alone.py", folder / "helper.py"
-        alone.write_text("x = 1\n")
-        before = _hash(alone)
-        alone = alone.rename(folder / "renamed.py")
-        assert _hash(alone) == before
-
-        helper.write_text("y = 2\n")
-        alone.write_text("import helper\n")
-        with_helper = _hash(alone)
-        assert _hash(alone.rename(folder / "again.py")) != with_helper
-
-    def test_a_package_is_hashed_whole(self, folder: Path) -> None:
-        package = folder / f"package_{folder.name}"
-        package.mkdir()
-        (package / "__init__.py").write_text("from . import part\n")
-        (package / "part.py").write_text(MODULE)
-        before = self.hash_of(package.name)
-
-        (package / "more.py").write_text("x = 1\n")
-
-        assert self.hash_of(package.name) != before
 
     def test_a_plugin_counts_for_cells_that_use_it_or_if_nobody_knows_what_it_does(self, folder: Path) -> None:
         sources = {"part": MODULE, "measure": METRIC, "unknown": "class Any: pass\n", "sub": SUBCLASS}

@@ -1,6 +1,5 @@
 import errno
 import os
-import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,7 @@ from scarf_lightning.results.files import (
     UnreadableRecordError,
     check_folder,
     read_bytes,
-    remove_older,
     set_aside,
-    surely,
     whole_folder,
     write_whole,
 )
@@ -187,26 +184,6 @@ def test_a_file_is_replaced_whole_and_its_readers_are_not_disturbed(
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_what_was_last_changed_before_a_moment_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    for name, moment in (("a.before", 99.0), ("b.before", 100.0), ("c.before", 101.0), ("a.other", 99.0)):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (moment, moment))
-    remove_older(tmp_path, "*.before", 100.0)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.other", "b.before", "c.before"]
-
-
-def test_others_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> None:
-    before = os.umask(0o022)
-    try:
-        write_whole(tmp_path / "file", "x")
-        with whole_folder(tmp_path / "folder"):
-            pass
-    finally:
-        os.umask(before)
-    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("file", "folder")]
-    assert modes == [0o644, 0o755]
-
-
 class TestFolder:
     @pytest.mark.parametrize("inside", [".", "sub", "sub/sub"])
     def test_a_file_in_the_place_of_a_folder_is_named(self, tmp_path: Path, inside: str) -> None:
@@ -257,26 +234,6 @@ class TestFolder:
         assert list(docs.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("most", "shrunk", "expected"), [*((most, None, b"0123456789") for most in (1, 3, 4, 1000)), (3, 4, b"0123")]
-)
-def test_a_file_is_read_to_its_end_however_little_one_call_gives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, shrunk: int | None, expected: bytes
-) -> None:
-    """The operating system gives 2 GB at once, of files that are larger, and may shrink meanwhile."""
-    (tmp_path / "a").write_bytes(b"0123456789")
-    usual = os.read
-
-    def read(number: int, size: int) -> bytes:
-        if shrunk is not None:
-            os.truncate(tmp_path / "a", shrunk)
-        return usual(number, min(size, most))
-
-    monkeypatch.setattr(os, "read", read)
-
-    assert read_bytes(tmp_path / "a", 10) == expected
-
-
 def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     close(monkeypatch, "a")
 
@@ -299,45 +256,3 @@ def test_records_keep_their_places_and_their_content_and_the_reason_is_beside_th
     assert (place / "cell" / "stacks" / "one" / "rows").read_text() == "half"
     assert (place / "cell" / "cell.json").read_text() == "old"
     assert [path.name for path in (tmp_path / "cell").rglob("*")] == ["stacks"]
-
-
-def test_what_is_interrupted_while_it_tidies_up_tidies_up_once_more() -> None:
-    tries = list[int]()
-
-    def tidy() -> None:
-        tries.append(len(tries))
-        if tries == [0]:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        surely(tidy)
-    assert tries == [0, 1]
-    surely(tidy)
-    assert tries == [0, 1, 2]
-
-
-@pytest.mark.parametrize("first", ["none", "gone", "moved"])
-def test_records_that_cannot_be_moved_leave_nothing_behind_unless_others_were(
-    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where the folder of what is set aside is a mount of its own."""
-    refused, other = tmp_path / "cell" / "cell.json", tmp_path / "cell" / "other.json"
-    refused.parent.mkdir()
-    refused.write_text("ours")
-    if first == "moved":
-        other.write_text("old")
-    usual = Path.rename
-
-    def rename(path: Path, target: Path) -> Path:
-        if path == refused:
-            raise OSError(errno.EXDEV, "Invalid cross-device link", str(path))
-        return usual(path, target)
-
-    monkeypatch.setattr(Path, "rename", rename)
-    with pytest.raises(OSError, match="cross-device"):
-        set_aside(tmp_path, [refused] if first == "none" else [other, refused], "it was dropped")
-
-    assert refused.read_text() == "ours"
-    left = sorted(path.name for path in (tmp_path / "set_aside").glob("**/*.*") if path.is_file())
-    assert left == (["other.json", "reason.txt"] if first == "moved" else [])
-    assert any((tmp_path / "set_aside").iterdir()) == (first == "moved")

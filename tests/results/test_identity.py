@@ -1,6 +1,5 @@
 """What names a cell: every option that changes its numbers, no other, and none that is added later."""
 
-import hashlib
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import asdict, fields, make_dataclass, replace
@@ -15,20 +14,17 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options import Config, Option, option, options_of, read, used_options
 from scarf_lightning.options.axes import part
-from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY, fit_to_target
+from scarf_lightning.options.combinations import NOT_SECTIONS, fit_to_target
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
 from scarf_lightning.options.settings import (
-    READING,
     DatasetSettings,
-    FinetuneSettings,
     FitSettings,
     LayerSettings,
     PretrainSettings,
     TrainerSettings,
 )
 from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
-from scarf_lightning.results.identity import as_column
 from tests.cells import DATA_HASH
 from tests.composing import config_of
 
@@ -220,18 +216,6 @@ def test_every_scientific_option_is_part_of_the_identity() -> None:
         assert name in identity(changed, DATA_HASH) or name in identity(config, DATA_HASH)
 
 
-def test_that_walk_meets_every_setting_of_training_networks_and_parts() -> None:
-    met = set(_scientific())
-    for group, cls in {
-        "finetune": FinetuneSettings, "pretrain": PretrainSettings, "network.encoder": MLP,
-        "network.head": LayerSettings, "network.pretrain_head": LayerSettings, "corruption": Marginal,
-        "cotrain.corruption": Marginal,
-    }.items():  # fmt: skip
-        assert {f"{group}.{each}" for each in options_of(cls)} - {"finetune.monitor"} <= met
-    assert {"network.weight_init", "cotrain.weight", "loss.temperature", "regime.labelled", "seed"} <= met
-    assert {each.name for each in fields(Config)} >= NOT_SECTIONS - {"hydra", *SPLIT_BY}
-
-
 def test_no_option_of_the_run_is_part_of_the_identity_but_the_precision() -> None:
     config = config_of(*EVERYTHING.split())
     of_the_run = {
@@ -363,24 +347,6 @@ def test_the_columns_of_a_cell_are_its_used_options_and_its_reading() -> None:
     assert columns(config_of(*FILE, "dataset.drop=[]")) == columns(plain)
 
 
-def test_every_option_of_a_dataset_says_where_it_is_or_how_it_is_read() -> None:
-    of_the_source = {"source", "id", "task", "name", "path", "sheet", "target", "target_kind"}
-    assert {field.name for field in fields(DatasetSettings)} == of_the_source | set(READING)
-    assert not of_the_source & set(READING)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        ([], "[]"), (["a b"], "[a b]"), (["a", 2, 0.5], "[a,2,0.5]"), (["a", "b"], "[a,b]"), (["a,b"], "['a,b']"),
-        ([""], "['']"), (["]"], "[']']"), (None, "null"), (False, False), (0.5, 0.5), ("a", "a"),
-    ],
-)  # fmt: skip
-def test_a_list_in_a_column_is_in_the_words_of_the_command_line(value: Any, shown: Any) -> None:
-    assert as_column(value) == shown
-    assert type(as_column(value)) is type(shown)
-
-
 def test_a_number_is_its_value_and_not_its_type() -> None:
     config = config_of()
 
@@ -393,10 +359,3 @@ def test_a_number_is_its_value_and_not_its_type() -> None:
     assert with_temperature(2**53) != with_temperature(2.0**53), "which stands for the next whole number too"
     different = (2, 1.5, None, "1", "", [2], [], {})
     assert len({with_temperature(value) for value in different}) == len(different)
-
-
-def test_a_fingerprint_is_16_digits_of_the_sha256_of_sorted_json() -> None:
-    text = '{"a": {"\\u00fc": true}, "b": [1, 2.5, null]}'
-    named = {"b": [1, 2.5, None], "a": {"ü": True}}
-
-    assert fingerprint(named) == hashlib.sha256(text.encode()).hexdigest()[:16] == "ba314ada43365b4c"

@@ -101,17 +101,6 @@ def test_a_folder_that_cannot_be_written_to_is_read(cell: Path) -> None:
     cell.parent.chmod(0o700)
 
 
-def test_an_index_that_another_process_holds_is_done_without(cell: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_module, "PATIENCE_S", 0)
-    is_read_again(cell)
-    holder = sqlite3.connect(index_of(cell))
-    holder.execute("BEGIN EXCLUSIVE")
-    assert is_read_again(cell)
-    holder.rollback()
-    holder.close()
-    assert not is_read_again(cell)
-
-
 def test_many_processes_enter_their_cells_into_one_index(cell: Path) -> None:
     stored = read_cell(cell)
     cells = [cell.with_name(f"{number:016x}") for number in range(24)]
@@ -123,23 +112,6 @@ def test_many_processes_enter_their_cells_into_one_index(cell: Path) -> None:
 def _enter(cell: Path, stored: Any) -> None:
     with Index(cell.parent) as index:
         index.enter(cell, "files", stored)
-
-
-def test_many_cells_are_looked_up_and_entered_by_one_opening_each(cell: Path) -> None:
-    stored = read_cell(cell)
-    cells = [shutil.copytree(cell, cell.with_name(f"{number:016x}")) for number in range(5)]
-
-    def opened() -> int:
-        with patch.object(sqlite3, "connect", wraps=sqlite3.connect) as connect, Index(cell.parent) as index:
-            for each in cells:
-                assert read_summary(each, TRIALS, index=index).rows.column("trial") == list(range(TRIALS))
-        return connect.call_count
-
-    # A record bears the fingerprint of its cell, so copies are not read.
-    with patch.object(index_module, "read_cell", return_value=stored):
-        assert opened() == 2, "one to read and one to write"
-        assert entries(cell) == len(cells)
-        assert opened() == 1, "nothing is to be written"
 
 
 def test_entries_are_written_when_a_survey_is_broken_off(cell: Path) -> None:
@@ -169,37 +141,6 @@ def test_what_comes_to_a_cell_or_leaves_it_is_seen(cell: Path) -> None:
     assert not is_read_again(cell)
     of_stack(cell, "curves.parquet").unlink()
     assert is_read_again(cell)
-
-
-def test_a_cell_that_changes_while_it_is_read_has_no_entry(cell: Path) -> None:
-    def read_and_changed(*asked: Any, **options: Any) -> Any:
-        stored = read_cell(*asked, **options)
-        rewritten(of_stack(cell, "trials.json"), lambda content: content.update(notes=["a note"]))
-        return stored
-
-    with patch.object(index_module, "read_cell", read_and_changed):
-        assert read_summary(cell, TRIALS).is_whole
-
-    assert not index_of(cell).exists()
-
-
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("size", "many"),
-        ("target", "{}"),
-        ("target", "not JSON"),
-        ("rows", "[]"),
-        ("rows", '{"trial": [9]}'),
-        ("rows", 3),
-    ],
-)  # fmt: skip
-def test_an_entry_that_is_not_possible_is_not_believed(cell: Path, column: str, value: object) -> None:
-    is_read_again(cell)
-    with sqlite3.connect(index_of(cell)) as opened:
-        opened.execute(f"UPDATE {index_module.TABLE} SET {column} = ?", (value,))
-    assert is_read_again(cell)
-    assert not is_read_again(cell)
 
 
 def test_a_record_that_is_written_again_with_other_numbers_is_read(cell: Path) -> None:

@@ -1,8 +1,6 @@
 """Results as tables: all cells of a folder."""
 
 import json
-import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -84,18 +82,6 @@ def test_types_serve_for_calculation_also_where_values_are_missing(results: Path
     assert frame["dataset_id"].isna().all()
 
 
-def test_a_metric_has_fractions_also_where_every_trial_has_a_whole_number_or_none(tmp_path: Path) -> None:
-    """JSON of another program writes 1.0 as 1."""
-    cell = described(CellStore(tmp_path, identity(some_config(), DATA_HASH)))
-    cell.add(some_record([0, 1], accuracy=1, auroc=None))
-
-    frame = load(tmp_path)
-
-    assert [str(frame[column].dtype) for column in ("accuracy", "auroc")] == ["float64"] * 2
-    assert frame["accuracy"].tolist() == [1.0, 1.0]
-    assert frame["auroc"].isna().all()
-
-
 def test_metrics_of_another_kind_of_target_have_no_column(results: Path) -> None:
     of_numbers = CellStore(results, identity(some_config(seed=4), DATA_HASH))
     described(of_numbers, dataset="houses", dataset_id=None, target=Number("price"))
@@ -132,20 +118,6 @@ def test_rows_stand_by_cell_and_trial_whatever_the_order_they_were_made_in(tmp_p
     pd.testing.assert_frame_equal(frame, load(tmp_path / "back"))
     assert frame.equals(frame.sort_values(["fingerprint", "trial"], kind="stable"))
     assert frame["trial"].tolist() == [0, 1, 4, 5] * 3
-
-
-def test_two_folders_of_results_make_one_by_copying(results: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    store(other, trials=range(1, 4))  # the same cell on another machine
-    store(other, seed=1)
-    start(other)
-
-    shutil.copytree(other, results, dirs_exist_ok=True)
-
-    frame = load(results)
-    assert len(frame) == 4 + 3 + 2
-    assert frame["fingerprint"].nunique() == 3
-    assert not frame.duplicated(["fingerprint", "trial"]).any()
 
 
 @pytest.mark.parametrize("state", ["absent", "empty", "started"])
@@ -196,21 +168,6 @@ def test_a_stack_that_is_torn_is_named_and_left_out(results: Path) -> None:
     )
 
 
-def test_the_task_of_co_training_has_columns_of_its_own(tmp_path: Path) -> None:
-    store(tmp_path, pretrain="none")
-    store(tmp_path, pretrain="none", method={"name": "cotrain"})
-    frame = load(tmp_path).set_index("method")
-    values = {
-        "cotrain.task": "scarf", "cotrain.weight": 1.0, "cotrain.corruption": "marginal",
-        "cotrain.corruption.rate": 0.6, "cotrain.loss": "infonce", "cotrain.loss.temperature": 1.0,
-        "selection": "exact", "views": "one", "network.pretrain_head.width": 256,
-    }  # fmt: skip
-    for column, value in values.items():
-        assert frame.loc["cotrain", column].eq(value).all(), column
-        assert frame.loc["control", column].isna().all(), column
-    assert frame[["corruption", "loss"]].isna().all(axis=None)
-
-
 @pytest.mark.filterwarnings("ignore:.* is left out")
 def test_described_cells_are_read_whole_or_damaged_and_damaged_ones_are_no_results(results: Path) -> None:
     whole, damaged = sorted(path.parent for path in results.glob("*/cell.json"))
@@ -226,13 +183,6 @@ def test_described_cells_are_read_whole_or_damaged_and_damaged_ones_are_no_resul
     (whole / "cell.json").write_text("")
     with pytest.raises(UsageError, match="holds no results"):
         load(results)
-
-
-def test_a_fingerprint_that_is_no_cell_is_named(results: Path) -> None:
-    known = load(results)["fingerprint"][0]
-    assert set(load(results, [known])["fingerprint"]) == {known}
-    with pytest.raises(UsageError, match=f"{re.escape(str(results))} holds no cell zzz; "):
-        load(results, [known, "zzz"])
 
 
 def test_what_may_not_be_read_or_listed_is_not_called_none(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,6 @@
 """One cell of the store, one trial of it, and predictions."""
 
-import json
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +8,8 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import CellStore, StackRecord, load_cell, load_trials, read_cell, read_environments
+from scarf_lightning.results import CellStore, StackRecord, load_cell, load_trials
 from tests.cells import OF_WDBC, finish, results_in, some_cell, some_record
-from tests.results.sealing import replace_file
 
 
 @pytest.fixture
@@ -52,16 +49,6 @@ class TestCell:
         pd.testing.assert_frame_equal(
             cell.curves.sort_values(keys, ignore_index=True), curves.sort_values(keys, ignore_index=True)
         )
-
-    def test_a_trial_that_was_trained_twice_counts_once(self, store: CellStore, results: Path) -> None:
-        store.add(some_record([0]))
-        store.add(some_record([0, 1]))
-
-        cell = load_cell(store.fingerprint, results)
-
-        assert cell.trials["trial"].tolist() == [0, 1]
-        assert not cell.curves.duplicated(["phase", "trial", "epoch"]).any()
-        assert cell.curves.index.tolist() == list(range(len(cell.curves)))
 
     def test_a_damaged_stack_is_left_out_with_its_curves_and_named(self, store: CellStore, results: Path) -> None:
         store.add(some_record([0]))
@@ -116,40 +103,3 @@ class TestTrial:
             assert [each.row["trial"] for each in load_trials(store.fingerprint, results)] == [1]
         if damage == "damaged":
             assert load_cell(store.fingerprint, results).trials["trial"].tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    "curves",
-    [
-        pd.DataFrame({"phase": ["finetune"], "trial": [1], "train_loss": [0.5]}),
-        pd.DataFrame({"phase": ["finetune"], "trial": [1], "epoch": [[1, 2]]}),
-    ],
-    ids=["lacking a column", "of lists"],
-)
-def test_curves_that_cannot_be_told_apart_are_left_out(curves: pd.DataFrame, store: CellStore, results: Path) -> None:
-    store.add(some_record([1]))
-    (stack,) = (store.folder / "stacks").iterdir()
-    store.add(some_record([0]))
-    content = BytesIO()
-    curves.to_parquet(content)
-    replace_file(stack, "trials.json", "curves.parquet", content.getvalue())
-
-    with pytest.warns(UserWarning, match=rf"{stack.name} has no curves: curves\.parquet cannot be read"):
-        cell = load_cell(store.fingerprint, results)
-
-    assert (cell.trials["trial"].tolist(), cell.curves["trial"].unique().tolist()) == ([0, 1], [0])
-
-
-@pytest.mark.parametrize("environment", [[], 3, "packages", {"packages": 3}])
-def test_an_environment_that_is_none_is_noted(environment: object, store: CellStore) -> None:
-    store.add(some_record([0]))
-    (stack,) = (store.folder / "stacks").iterdir()
-    replace_file(stack, "trials.json", "environment.json", json.dumps(environment).encode())
-
-    store.add(some_record([1]))
-    (whole,) = set((store.folder / "stacks").iterdir()) - {stack}
-
-    expected = json.loads((whole / "environment.json").read_text())
-    found, damaged = read_environments(read_cell(store.folder))
-    assert found == [expected] == [some_record([1]).environment]
-    assert damaged[stack].startswith("environment.json cannot be read: ")

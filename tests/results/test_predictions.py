@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scarf_lightning.data.targets import Classes, Number, Target
+from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import Metric, register
 from scarf_lightning.results import (
@@ -70,16 +70,6 @@ def test_they_are_read_as_they_were(store: CellStore, results: Path) -> None:
         np.testing.assert_array_equal(part.iloc[:, 3:], expected.values)
     assert found["trial"].unique().tolist() == [0, 1]
     assert found.index.tolist() == list(range(len(found))), "the rows of all trials have numbers of their own"
-
-
-@pytest.mark.parametrize("target", [of(2), of(7), Number("price")], ids=["2 classes", "7 classes", "number"])
-def test_their_size_is_at_most_that_of_the_columns_that_are_kept(target: Target) -> None:
-    # A third of a share has more digits than float32.
-    values = np.full((5, target.n_outputs), 1 / target.n_outputs / 3)
-    labels = np.arange(5) % target.n_outputs
-    given = Predictions(0, np.arange(5), labels, values if target.n_outputs > 1 else values[:, 0], target)
-
-    assert given.size == given.frame().memory_usage(index=False).sum()
 
 
 def test_predicted_numbers_stand_beside_the_true_ones(results: Path) -> None:
@@ -184,13 +174,6 @@ def test_a_later_metric_and_whether_one_class_is_predicted_are_had_of_trials_tha
             assert pd.isna(frame[name].iloc[2])
         # The labels that trained are not kept, so an older row cannot tell whether it is worse than their frequencies.
         assert "worse_than_frequencies" not in frame
-
-
-def test_a_trial_that_diverged_is_not_measured_later(results: Path, late: Metric) -> None:
-    store = finish(some_cell(paths=results_in(results.parent)), trials=[])
-    store.add(replace(some_record([0], diverged="finetune"), predictions=[predicted(0)]))
-
-    assert "late" not in load(results)
 
 
 def test_damage_is_named_and_nothing_is_measured_by_it(store: CellStore, results: Path, late: Metric) -> None:

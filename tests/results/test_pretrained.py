@@ -15,7 +15,6 @@ from scarf_lightning.results.claims import claim
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.pretrained import GIGABYTE, WEIGHTS, evict
 from tests.cells import DATA_HASH, some_config, some_pretrained
-from tests.results.sealing import replace_file, rewritten
 
 
 def make(results: Path, max_gb: float = 1.0, **chosen: Any) -> PretrainingStore:
@@ -78,16 +77,6 @@ class TestKeeping:
         assert fingerprint(described["identity"]) == described["fingerprint"] == store.folder.name == store.fingerprint
         assert sorted(path.name for path in place(store, 0).iterdir()) == ["curve.json", WEIGHTS]
 
-    def test_clearing_sets_all_trials_aside(self, store: PretrainingStore) -> None:
-        store.add([some_pretrained(trial) for trial in (0, 1)])
-
-        store.clear("why")
-
-        assert store.missing(range(2)) == [0, 1]
-        assert len(list(store.results.glob(f"set_aside/*/pretrained/{store.fingerprint}/trials/*"))) == 2
-        store.clear("nothing is left to clear")
-        assert len(list((store.results / "set_aside").iterdir())) == 1
-
 
 class TestDamage:
     @pytest.mark.parametrize("name", ["curve.json", WEIGHTS])
@@ -114,36 +103,6 @@ class TestDamage:
         (reason,) = store.results.glob("set_aside/*/reason.txt")
         assert re.fullmatch(rf"pretrained/{store.fingerprint}/trials/0000: {why}\n", reason.read_text())
 
-    def test_a_trial_of_another_pretraining_is_not_used(self, store: PretrainingStore) -> None:
-        other = make(store.results, seed=1)
-        other.add([some_pretrained(0)])
-        shutil.copytree(place(other, 0), place(store, 0))
-
-        with pytest.warns(UserWarning, match=f"is left out: it belongs to {other.fingerprint}"):
-            assert store.load([0]) == {}
-
-    def test_a_description_with_a_flipped_bit_is_written_again(self, store: PretrainingStore) -> None:
-        store.add([some_pretrained(0)])
-        path = store.folder / "pretraining.json"
-        whole = path.read_text()
-        path.write_text(whole.replace("scarf", "scarg"))
-
-        with pytest.warns(UserWarning, match=r"pretraining\.json is set aside in"), store.claim() as claim:
-            store.add([some_pretrained(1)], claim)
-
-        assert path.read_text() == whole
-
-    def test_a_curve_of_another_trial_or_of_other_values_is_damage(self, store: PretrainingStore) -> None:
-        wrong: list[dict[str, Any]] = [
-            {"trial": 1}, {"epoch": "1"}, {"train_loss": "0.5"}, {"train_loss": True}, {"train_loss": [0.5]},
-        ]  # fmt: skip
-        store.add([some_pretrained(trial) for trial in range(6)])
-        for trial, values in enumerate(wrong):
-            values = {"trial": 9} if "trial" in values else values
-            rewritten(place(store, trial) / "curve.json", lambda content, v=values: content["curve"][0].update(v))
-
-        assert store.missing(range(6)) == list(range(5))
-
     @pytest.mark.parametrize(
         ("name", "array", "reason"),
         [
@@ -168,13 +127,6 @@ class TestDamage:
             with pytest.warns(UserWarning, match=reason):
                 assert known.load([0]) == {}
 
-    def test_weights_that_are_no_safetensors_are_set_aside(self, store: PretrainingStore) -> None:
-        store.add([some_pretrained(0)])
-        replace_file(place(store, 0), "curve.json", WEIGHTS, b"x" * 100)
-
-        with pytest.warns(UserWarning, match=rf"{WEIGHTS} cannot be read"), store.claim():
-            assert store.missing([0]) == [0]
-
 
 class TestBound:
     SIZE = 10_000
@@ -195,15 +147,6 @@ class TestBound:
         assert evict(store.results, 2 * size / GIGABYTE) == 0
         assert evict(store.results, (2 * size - 1) / GIGABYTE) == 1
 
-    def test_loading_is_use(self, store: PretrainingStore) -> None:
-        size = self.fill(store, range(2))
-        use_times(store, {0: 100, 1: 200})
-
-        store.load([0])
-        evict(store.results, size / GIGABYTE)
-
-        assert store.missing(range(2)) == [1]
-
     def test_the_bound_is_one_for_all_pretrainings_and_holds_after_each_that_is_added(
         self, store: PretrainingStore
     ) -> None:
@@ -215,15 +158,6 @@ class TestBound:
 
         assert (store.missing(range(2)), other.missing([0])) == ([1], [])
 
-    def test_what_another_process_removed_meanwhile_is_passed_over(
-        self, store: PretrainingStore, tmp_path: Path
-    ) -> None:
-        self.fill(store, range(2))
-        (place(store, 0) / WEIGHTS).unlink()
-
-        assert evict(store.results, 0) == 1
-        assert evict(tmp_path / "nothing", 0) == 0
-
 
 class TestClaim:
     def test_nothing_is_added_once_another_process_has_taken_it_over(self, store: PretrainingStore) -> None:
@@ -233,17 +167,6 @@ class TestClaim:
 
             assert store.missing([0]) == [0]
             assert list((store.folder / "trials").iterdir()) == []
-
-    def test_a_trial_that_is_there_already_stays(self, store: PretrainingStore) -> None:
-        store.add([some_pretrained(0)])
-        before = (place(store, 0) / WEIGHTS).stat()
-
-        with store.claim() as claim:
-            store.add([some_pretrained(0), some_pretrained(1)], claim)
-
-        after = (place(store, 0) / WEIGHTS).stat()
-        assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-        assert store.missing([0, 1]) == []
 
     def test_another_process_is_waited_for(self, store: PretrainingStore, monkeypatch: pytest.MonkeyPatch) -> None:
         with ExitStack() as other:
@@ -273,13 +196,3 @@ class TestClaim:
         with store.claim_if_free() if is_free else store.claim():
             assert not old.exists()
             assert new.exists()
-
-    def test_one_that_is_not_free_is_none_and_its_holders_files_stay(self, store: PretrainingStore) -> None:
-        unfinished = store.folder / f"{UNFINISHED}theirs"
-        unfinished.mkdir(parents=True)
-        os.utime(unfinished, (0, 0))
-
-        with claim(store.folder):
-            with store.claim_if_free() as mine:
-                assert mine is None
-            assert unfinished.exists()

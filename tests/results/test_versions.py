@@ -154,14 +154,6 @@ class TestATable:
 
         assert newest(tmp_path / "results") == {newer}
 
-    @pytest.mark.parametrize("time", ["", "soon", 10**30, None, "99999-01-01", {"a": 1}, "0001-01-01T00:00:00+23:00"])
-    def test_a_time_that_is_none_is_before_all_others(self, tmp_path: Path, time: object) -> None:
-        cells = [leave(tmp_path, data=data, day=1) for data in (A, B)]
-        for contents in (tmp_path / cells[1]).glob("stacks/*/trials.json"):
-            reseal(contents, {"written": time}, without=None if time else "written")
-
-        assert newest(tmp_path) == {cells[0]}
-
 
 class TestAPlugin:
     def blend(self, results: Path, version: str, **where: Any) -> str:
@@ -218,15 +210,6 @@ class TestAnotherRelease:
             assert load(tmp_path)["fingerprint"].tolist() == [fresh]
         assert [str(each.message) for each in warned] == [named]
 
-    @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"packages": []}', b"\xff"])
-    def test_a_version_that_nobody_knows_is_unknown(self, tmp_path: Path, content: bytes) -> None:
-        other = leave(tmp_path)
-        reseal(tmp_path / other / "cell.json", {"schema": SCHEMA_VERSION - 1})
-        (environment,) = (tmp_path / other).glob("stacks/*/environment.json")
-        environment.write_bytes(content)
-
-        assert sentences(tmp_path) == ["1 cell is left out, of version unknown; it trains anew when asked for."]
-
 
 class TestLoad:
     def test_it_takes_the_newest_and_names_the_others(self, tmp_path: Path) -> None:
@@ -274,12 +257,3 @@ def test_plugins_and_sources_that_a_stranger_wrote_are_text(tmp_path: Path, odd:
     _, said = newest_versions(list(described_cells(tmp_path)))
 
     assert all(sentence.endswith(".") for sentence in said)
-
-
-def test_a_record_says_when_it_was_written(tmp_path: Path) -> None:
-    cell = leave(tmp_path)
-
-    (contents,) = (tmp_path / cell).glob("stacks/*/trials.json")
-    assert json.loads(contents.read_text())["written"].endswith("+00:00")
-    ((_, stored),) = described_cells(tmp_path)
-    assert abs(stored.written - contents.stat().st_mtime) < 5

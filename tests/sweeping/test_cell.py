@@ -1,7 +1,6 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,13 +28,6 @@ def test_a_cell_is_labelled_by_what_asks_for_it() -> None:
         "seed=1 corruption=mean"
     )
     assert some_cell("sweeps=some").label == some_cell().label == "defaults"
-
-
-def test_a_dataset_is_called_by_the_name_that_it_is_given_or_by_where_it_is() -> None:
-    named, nameless = (some_cell(dataset=DatasetSettings("openml", 1510, name)) for name in ("mine", None))
-
-    assert named.axes()["dataset"] == "mine"
-    assert nameless.axes()["dataset"] == nameless.source.label != "mine"
 
 
 def test_settings_are_what_differs_from_defaults_and_from_the_recipe_beside_the_axes() -> None:
@@ -143,12 +135,6 @@ def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(tmp_path:
         assert name_of(usual.store()) == fingerprint(identity(usual.config, DATA_HASH))
 
 
-def test_of_data_whose_encoded_width_is_not_known_nothing_is_guessed(tmp_path: Path) -> None:
-    cell = some_cell(corruption={"name": "mean", "rate": 0.1}, paths=results_in(tmp_path))
-    note_data(cell.results, cell.source, KnownData(DATA_HASH, 569, 9), cell.source.stamps())
-    assert name_of(cell.store()) == fingerprint(identity(cell.config, DATA_HASH))
-
-
 def name_of(store: CellStore | PretrainingStore | None) -> str:
     return store.fingerprint
 
@@ -222,14 +208,6 @@ def test_a_cell_that_failed_has_its_failure_whether_its_data_are_known_or_not(ce
         found = look(cell)
 
         assert (found.state, str(found.failure), len(found.rows)) == (State.FAILED, "seed=0: why.", n_rows)
-
-
-@pytest.mark.parametrize("damaged", ["cell.json", "stacks/*/curves.parquet", "stacks/*/trials.json"])
-@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"")], ids=["missing", "torn"])
-def test_a_cell_with_a_damaged_record_is_not_finished(cell: Cell, damaged: str, damage: Any) -> None:
-    damage(next(finish(cell).folder.glob(damaged)))
-
-    assert look(cell).state is State.WAITING
 
 
 def test_axes_are_what_a_cell_uses(cell: Cell) -> None:

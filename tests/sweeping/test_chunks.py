@@ -1,7 +1,4 @@
 import itertools
-import json
-import os
-import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from unittest.mock import patch
@@ -15,12 +12,9 @@ from scarf_lightning.options import read
 from scarf_lightning.options.run_settings import ChunkSettings
 from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import Rows
-from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell
 from scarf_lightning.sweeping.chunks import (
-    FOLDER,
     JOBS_A_CORE,
-    KEPT_DAYS,
     SECONDS_OF_JOBLIB,
     Chunk,
     make_chunks,
@@ -28,7 +22,7 @@ from scarf_lightning.sweeping.chunks import (
     written,
 )
 from scarf_lightning.sweeping.plan import Group, Size, make_plan
-from tests.cells import finish, some_cell
+from tests.cells import some_cell
 
 DATASETS = {1489: "phoneme", 1590: "adult", 11: "balance-scale"}
 SIZES = {"phoneme": Size(5404, 5), "adult": Size(48_842, 14), "balance-scale": Size(625, 4)}
@@ -87,14 +81,6 @@ def test_cells_that_share_a_pretraining_share_a_chunk_longest_first(
     assert chunks == sorted(chunks, key=lambda chunk: -chunk.seconds)
 
 
-@given(cells=CELLS, minutes=st.floats(0.01, 60))
-def test_with_minutes_all_chunks_but_one_take_as_long(cells: list[Cell], minutes: float) -> None:
-    chunks = make_chunks(groups(cells), ChunkSettings(minutes=minutes), "joblib")
-
-    assert sum(chunk.seconds < minutes * 60 for chunk in chunks) <= 1
-    assert make_chunks([], ChunkSettings(max_jobs=3), "basic") == []
-
-
 def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -> None:
     cells = [cell(11, p, m) for m in ("control", "dropout") for p in ("none", "scarf", "scarf_ae")]
 
@@ -102,15 +88,6 @@ def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -
 
     expected = [[cells[0].label], [cells[3].label], *([cells[n].label, cells[n + 3].label] for n in (1, 2))]
     assert sorted(labels(chunks)) == sorted(expected)
-
-
-def test_joined_chunks_keep_the_cells_of_a_dataset_together() -> None:
-    cells = [cell(n, "none", "control", seed) for seed in range(3) for n in DATASETS]
-
-    (chunk,) = make_chunks(groups(cells), ChunkSettings(minutes=1e6), "basic")
-
-    found = [each.source.key for each in chunk.cells]
-    assert [key for key, _ in itertools.groupby(found)] == list(dict.fromkeys(found))
 
 
 def test_a_slurm_job_is_worth_its_place_in_the_queue_twenty_minutes() -> None:
@@ -182,43 +159,6 @@ class TestFiles:
             with written([Chunk([some_cell()], 0.0)], tmp_path):
                 pass
             assert other.exists()
-
-    def test_those_of_a_sweep_that_was_killed_stay_for_a_month(self, tmp_path: Path) -> None:
-        with written([Chunk([some_cell()], 0.0)], tmp_path) as (file,):
-            for name in ("old", "new"):
-                shutil.copytree(file.parent, tmp_path / FOLDER / name)
-        now = (tmp_path / FOLDER).stat().st_mtime
-        os.utime(tmp_path / FOLDER / "old", (0, now - (KEPT_DAYS + 1) * 86_400))
-        os.utime(tmp_path / FOLDER / "new", (0, now - (KEPT_DAYS - 1) * 86_400))
-
-        with written([], tmp_path):
-            pass
-
-        assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["new"]
-
-    def test_files_that_killed_processes_have_begun_are_removed_after_an_hour(self, tmp_path: Path) -> None:
-        begun = [tmp_path / name / f"{UNFINISHED}1" for name in ("", "datasets", "failures")]
-        for place, file in enumerate(begun):
-            file.parent.mkdir(exist_ok=True)
-            file.write_text("{")
-            # The last one may be of a process that writes at this moment.
-            if place < 2:
-                os.utime(file, (0, 0))
-
-        with written([], tmp_path):
-            pass
-
-        assert [file.exists() for file in begun] == [False, False, True]
-
-    @pytest.mark.usefixtures("in_tmp")
-    def test_the_results_folder_need_not_exist_and_its_results_are_left_alone(self) -> None:
-        with written([Chunk([some_cell()], 0.0)], Path("new/results")) as (file,):
-            assert json.loads(file.read_text())[0]["overrides"] == []
-
-        store = finish(some_cell())
-        with written([Chunk([some_cell()], 0.0)], Path("results")):
-            pass
-        assert store.missing(range(2)) == []
 
     def test_a_job_that_no_sweeper_started_says_so(self) -> None:
         with pytest.raises(UsageError, match=r"a job needs chunk\.file, which our sweeper sets"):

@@ -17,7 +17,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
 from scarf_lightning.sweeping.composer import Composer, composing
 from scarf_lightning.sweeping.hydra import hydra_started, master_of, read_config
-from tests.composing import CONF, ROOT, config_of, loader_and_master, names, request_of
+from tests.composing import CONF, ROOT, config_of, loader_and_master, request_of
 
 SWEEP_FILES = sorted(file for folder in ("sweeps", "paper/sweeps", "study") for file in (ROOT / folder).glob("*.yaml"))
 UNSCALED = ("cc18-Bioresponse", "cc18-cnae-9", "cc18-optdigits")
@@ -188,24 +188,6 @@ def test_choices_that_reach_into_each_other_are_composed_together(
 
 
 @pytest.mark.slow
-def test_a_file_of_a_dataset_may_set_other_options_too(conf: Path) -> None:
-    with (conf / "dataset" / f"{UNSCALED[0]}.yaml").open("a") as file:
-        file.write("\nseed: 7\n")
-    composer = Composer(*loader_and_master(conf))
-
-    assert [composer((f"dataset={name}",)).seed for name in (*UNSCALED[:2], "wdbc")] == [7, 0, 0]
-
-
-@pytest.mark.slow
-def test_every_dataset_on_its_own() -> None:
-    """The three that are never scaled say so, whatever was composed before them."""
-    scaling = {name: config_of(f"dataset={name}", "trials=2").scaling["name"] for name in names("dataset")}
-
-    assert {name for name, chosen in scaling.items() if chosen == "none"} == set(UNSCALED)
-    assert config_of(f"dataset={UNSCALED[0]}", "scaling=mean").scaling["name"] == "mean"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("file", SWEEP_FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
     """Each setting on one of its datasets, and on each that is never scaled; of large sweeps some of these."""
@@ -251,18 +233,6 @@ def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(
 
     choices = ("method=distill", "method=mixup", "pretrain=scarf_ae", "scaling=none")
     assert sorted(composed) == [(), *((choice,) for choice in choices)]
-
-
-def test_choices_that_decide_about_one_section_are_composed_together_and_others_apart(
-    noting: tuple[Composer, list[tuple[str, ...]]],
-) -> None:
-    composer, composed = noting
-    others = ("corruption=mean", "pretrain=vime", "scaling=zscore", "trials=2")
-
-    for regime in ("full", "semi25"):
-        composer((f"regime={regime}", *others))
-
-    assert sorted(composed) == [(), ("corruption=mean", "pretrain=vime"), ("regime=semi25",)], "others are the default"
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])

@@ -6,7 +6,6 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
-from scarf_lightning.sweeping.expand import one_cell
 from scarf_lightning.sweeping.overrides import deferred
 from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, request_of
@@ -142,18 +141,6 @@ def test_what_is_wrong_is_one_sentence_that_names_the_option(asked: str, start: 
     assert UNUSED not in start or sentence.endswith("); leave it out, or choose what uses it.")
 
 
-@pytest.mark.parametrize(
-    ("argument", "meant"),
-    [
-        ("lr=1", "learning_rate"), ("pretrain.lr=1", "learning_rate"), ("epochs=1", "max_epochs"),
-        ("pretrain.epochs=1", "max_epochs"), ("trainer=gpu", "cuda"), ("trainer.accelerator=gpu", "cuda"),
-        ("pretrain.alphx=1", "alpha"),
-    ],
-)  # fmt: skip
-def test_names_that_are_near_or_of_other_tools_are_answered_with_ours(argument: str, meant: str) -> None:
-    assert refusal("pretrain=vime,scarf", argument)[0].partition(" Did you mean ")[2].startswith(f"{meant}?")
-
-
 def test_an_interval_has_no_values_to_train() -> None:
     (sentence,) = refusal("finetune.learning_rate=tag(wide, interval(0, 1))", "trials=0")
 
@@ -179,38 +166,6 @@ def test_all_that_is_wrong_is_listed_together_up_to_ten_combinations() -> None:
 
 
 NO_LIST = "dataset.drop must be a list, as in dataset.drop=[a,b]."
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("asked", "sentences"),
-    [
-        # All cells: the sentence alone.
-        ("dataset.drop=5 corruption=mean,marginal scaling=zscore,minmax regime=full,few", [NO_LIST]),
-        # Some of them: what they share, and their number.
-        (
-            "dataset.drop=5,[a] corruption=mean,marginal regime=full,few seed=3",
-            [f"dataset.drop=5 (4 of 8 cells): {NO_LIST}"],
-        ),
-        (
-            "network.head.depth=0,-1,2 regime=full,few",
-            [
-                f"network.head.depth={depth} (2 of 6 cells): network.head.depth must be at least 1, not {depth}."
-                for depth in (0, -1)
-            ],
-        ),
-        (
-            "method=xgboost,logistic pretrain=scarf seed=1,2",
-            [
-                f"method={method} (2 of 4 cells): method={method} does not go with pretrain=scarf: it is never "
-                "pre-trained; use none."
-                for method in ("xgboost", "logistic")
-            ],
-        ),
-    ],
-)
-def test_a_mistake_of_several_cells_is_said_once(asked: str, sentences: list[str]) -> None:
-    assert refusal(*asked.split()) == sentences
 
 
 def test_an_option_that_cells_refused_for_another_reason_have_is_not_unknown() -> None:
@@ -274,34 +229,6 @@ def test_cells_that_differ_only_in_what_they_do_not_use_are_one(asked: str, n: i
     assert len({fingerprint(identity(cell.config, DATA_HASH)) for cell in cells}) == n
     # What a cell does not use is null in its row.
     assert all("views" not in columns(cell.config) for cell in cells if cell.config.pretrain.name == "scarf_ae")
-
-
-def test_what_another_sweeper_composed_is_one_cell_or_is_refused() -> None:
-    chosen = ("corruption=mean", "trials=3")
-    request = one_cell(chosen, config_of(*chosen))
-    assert [(cell.overrides, cell.config) for cell in request.cells] == [(chosen, config_of(*chosen))]
-
-    for wrong, start in (
-        ("plan=true", "plan is for our sweeper; leave hydra/sweeper and hydra.mode alone."),
-        ("corruption.rate=0.3", f"corruption.rate{UNUSED}"),
-    ):
-        with pytest.raises(UsageError) as refused:
-            one_cell(("pretrain=none", wrong), config_of("pretrain=none", wrong))
-        assert str(refused.value).startswith(start)
-
-
-@pytest.mark.parametrize(
-    "argument",
-    [
-        "corruption=null", "~dataset", "~corruption", "selection=null", "~cotrain", "seed=${foo}",
-        "dataset.source=???", "dataset=glob(nothing*)",
-    ],
-)  # fmt: skip
-def test_odd_overrides_are_refused_for_what_they_are(argument: str) -> None:
-    said = " ".join(refusal(argument))
-
-    assert argument.strip("~").partition("=")[0].split(".")[0] in said
-    assert "pretrain=none" not in said
 
 
 def slow(argument: str) -> Any:

@@ -1,6 +1,5 @@
 """The door to Hydra: files with the defaults of classes, options of both phases, and what depends on the data."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 from hydra._internal.sources_registry import SourcesRegistry
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
-from hydra.plugins.config_source import ConfigLoadError
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 
@@ -20,7 +16,6 @@ from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.hydra import (
-    FileConfigSource,
     hydra_started,
     master_of,
     named_plugins,
@@ -119,18 +114,6 @@ def test_a_recipe_sets_how_a_pretraining_is_trained_and_loses_nothing(monkeypatc
     OmegaConf.update(sections, "pretrain.batch_size", 64)
 
     assert read_config(sections).pretrain.batch_size == 64
-
-
-def test_values_of_the_job_around_us_are_no_values_of_ours() -> None:
-    with hydra_started() as hydra:
-        around = master_of(hydra)
-    HydraConfig.instance().set_config(around)
-    try:
-        with pytest.raises(UsageError, match=r"^seed: \$\{hydra:\.\.\.\} has no value here"), hydra_started() as hydra:
-            Composer(hydra.config_loader, master_of(hydra))(("seed=${hydra:job.num}",))
-        assert HydraConfig.instance().cfg is not None
-    finally:
-        HydraConfig.instance().cfg = None
 
 
 def test_hydra_is_given_back_as_it_was() -> None:
@@ -239,12 +222,6 @@ def test_a_dataset_brings_its_scaling_and_split_unless_the_user_says_so(asked: s
     assert (config.scaling, config.split["name"]) == ({"name": scaling}, split)
 
 
-def test_a_number_is_the_cell_that_its_name_is() -> None:
-    for number, file in ((28, "cc18-optdigits"), (1510, "cc18-wdbc")):
-        (by_number,), (by_name,) = cells_of("dataset=openml", f"dataset.id={number}"), cells_of(f"dataset={file}")
-        assert by_number.key == by_name.key
-
-
 @pytest.mark.slow
 def test_cells_are_composed_without_what_a_preset_says_of_jobs() -> None:
     with hydra_started() as hydra:
@@ -254,42 +231,6 @@ def test_cells_are_composed_without_what_a_preset_says_of_jobs() -> None:
         master.hydra.overrides.hydra.clear()
 
         assert Composer(loader, master)(("corruption=mean",)).corruption["name"] == "mean"
-
-
-def test_a_thread_waits_until_another_has_ended_with_hydra() -> None:
-    entered = threading.Event()
-
-    def enter() -> None:
-        with hydra_started():
-            entered.set()
-
-    waiting = threading.Thread(target=enter)
-    with hydra_started(), hydra_started() as hydra:
-        waiting.start()
-        assert not entered.wait(0.1)
-        assert GlobalHydra.instance().hydra is hydra
-    waiting.join()
-    assert entered.is_set()
-    assert GlobalHydra.instance().hydra is None
-
-
-def test_a_file_of_ours_is_read_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "x.yaml"
-    file.write_text("defaults: [a]\nrate: 0.3\n")
-    source = FileConfigSource("main", str(tmp_path))
-    opened = Mock(wraps=OmegaConf.load)
-    monkeypatch.setattr(OmegaConf, "load", opened)
-    first = source.load_config("x")
-    # Hydra takes the list of defaults out of what it gets.
-    del first.config["defaults"]
-    second = FileConfigSource("main", str(tmp_path)).load_config("x.yaml")
-    assert second.config == {"defaults": ["a"], "rate": 0.3}
-    assert opened.call_count == 1
-    file.write_text("rate: 0.65\n")
-    assert source.load_config("x").config == {"rate": 0.65}
-    file.unlink()
-    with pytest.raises(ConfigLoadError, match="Config not found"):
-        source.load_config("x")
 
 
 def test_axes_of_a_file_come_with_its_composition(tmp_path: Path) -> None:

@@ -1,19 +1,15 @@
 """What is left to train, about how long it takes, and how both are told."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.run_settings import CacheSettings
-from scarf_lightning.options.settings import DatasetSettings, FinetuneSettings
+from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import (
-    SCIENCE_VERSION,
-    CellStore,
     KnownData,
-    columns,
-    identity,
     keep_failure,
     note_data,
 )
@@ -21,14 +17,12 @@ from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.cost import START_UP
 from scarf_lightning.sweeping.plan import (
     Plan,
-    about,
     largest,
     make_plan,
-    other_versions_notes,
     sentences,
 )
 from scarf_lightning.sweeping.sizes import Size
-from tests.cells import DATA_HASH, WDBC, described, finish, results_in, some_cell, some_pretrained, some_record
+from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell, some_pretrained
 
 # What the working folder's results hold takes no time.
 pytestmark = pytest.mark.usefixtures("in_tmp")
@@ -103,14 +97,6 @@ def test_sizes_of_a_bundled_table_or_that_the_results_folder_knows_are_used(tmp_
     assert planned([cell]).seconds > 10 * before.seconds
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.1, "10 s"), (42, "40 s"), (95, "2 min"), (4000, "67 min"), (3.4 * 3600, "3 h"), (12 * 86400, "12 days")],
-)
-def test_a_time_is_told_as_people_tell_it(seconds: float, words: str) -> None:
-    assert about(seconds) == words
-
-
 def test_a_pretraining_counts_once_and_its_cells_have_equal_parts_of_it(cells: list[Cell]) -> None:
     *alone, shared = planned(cells).groups
 
@@ -143,13 +129,6 @@ def test_finished_cells_of_a_model_correct_what_is_expected_of_it_and_of_no_othe
     assert after[rival.key] == pytest.approx(before[rival.key])
 
 
-def test_trials_of_a_cell_that_goes_on_correct_what_the_others_take(cells: list[Cell]) -> None:
-    usual = planned(cells).cell_seconds()[cells[0].key]
-    finish(cells[0], trials=[0], finetune_seconds=7 * usual / 3)
-
-    assert planned(cells).cell_seconds()[cells[0].key] == pytest.approx(7 * usual * 2 / 3)
-
-
 def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(tmp_path: Path) -> None:
     cells = []
     for number, name in {40923: "Devnagari-Script", 11: "balance-scale"}.items():
@@ -162,51 +141,3 @@ def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded(t
     assert [row[:2] for row in rows] == [("Devnagari-Script", (92_000, 1024)), ("balance-scale", (625, 4))]
     assert rows[0][2] > 100 * rows[1][2]
     assert not [line for line in sentences(plan) if "assumed" in line]
-
-
-def stored_as(cell: Cell, *, data: str, science: int) -> None:
-    """A cell in the store as another version, or other data, would have left it."""
-    store = CellStore(cell.results, identity(cell.config, data) | {"science": science})
-    described(store, options=columns(cell.config), config={"dataset": asdict(cell.config.dataset)})
-    store.add(some_record(range(2)))
-
-
-class TestOtherVersions:
-    @pytest.fixture
-    def cells(self, tmp_path: Path) -> list[Cell]:
-        return [some_cell(f"pretrain={name}", pretrain=name, paths=results_in(tmp_path)) for name in ("none", "scarf")]
-
-    def test_cells_that_another_science_trained_are_counted(self, cells: list[Cell]) -> None:
-        for cell in cells:
-            stored_as(cell, data=DATA_HASH, science=SCIENCE_VERSION - 1)
-
-        assert other_versions_notes(survey(cells)) == [
-            "2 cells were trained before the numbers of this package changed, and train anew."
-        ]
-
-    def test_cells_of_the_data_that_a_file_held_before_are_counted_once_the_data_are_known(
-        self, cells: list[Cell]
-    ) -> None:
-        stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION)
-        assert other_versions_notes(survey(cells)) == []
-
-        note_data(cells[0].results, cells[0].source, WDBC, cells[0].source.stamps())
-
-        assert other_versions_notes(survey(cells)) == ["1 cell was trained before the data changed, and trains anew."]
-
-    def test_other_cells_and_finished_ones_are_not(self, cells: list[Cell], tmp_path: Path) -> None:
-        stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION - 1)
-        longer = FinetuneSettings(max_epochs=7)
-        others = [cells[1], some_cell(pretrain="none", finetune=longer, paths=results_in(tmp_path))]
-        assert other_versions_notes(survey(others)) == []
-
-        finish(cells[0])
-        assert other_versions_notes(survey(cells[:1])) == []
-
-    def test_a_cell_that_failed_before_its_first_trial_is_no_other_version_of_itself(self, cells: list[Cell]) -> None:
-        cell = cells[0]
-        store = CellStore(cell.results, identity(cell.config, DATA_HASH))
-        described(store, options=columns(cell.config), config={"dataset": asdict(cell.config.dataset)})
-        note_data(cell.results, cell.source, WDBC, cell.source.stamps())
-
-        assert other_versions_notes(survey([cell])) == []

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
@@ -35,8 +33,7 @@ from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, survey
 from scarf_lightning.sweeping.chunks import Chunk, by
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
-from scarf_lightning.sweeping.run import read_files, run, sizes_of
-from scarf_lightning.sweeping.sizes import Size
+from scarf_lightning.sweeping.run import run
 from scarf_lightning.sweeping.workers import Workers
 from tests.cells import DATA_HASH, finish, some_cell, some_pretrained
 from tests.composing import cells_of
@@ -137,26 +134,6 @@ class TestLaunching:
         left = sorted(path.name for path in RESULTS.iterdir() if len(path.name) != 16)
         assert left == ["datasets", "index.sqlite"], "nothing of a launch is left behind"
 
-    def test_the_users_own_tables_are_read_for_their_sizes(self, tmp_path: Path) -> None:
-        frame = pd.DataFrame({"a": np.arange(60.0) % 7, "b": np.arange(60.0) % 5, "y": ["u", "v"] * 30})
-        frame.to_csv(tmp_path / "t.csv", index=False)
-        cells = cells_of("dataset=csv", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "seed=0,1")
-
-        assert list(sizes_of(read_files(cells)).values()) == [Size(60, 2)]
-        assert read_files(cells_of("dataset=wdbc")) == {}, "the size of a bundled table is known"
-
-    def test_a_cell_knows_whether_it_is_alone(self) -> None:
-        alone: list[tuple[str, bool]] = []
-
-        def note(cell: Cell) -> None:
-            alone.append((cell.label, cell.is_alone))
-            finish(cell)
-
-        ran(seeds(0), note)
-        ran(seeds(1, 2), note)
-
-        assert sorted(alone) == [("seed=0", True), ("seed=1", False), ("seed=2", False)]
-
     def test_equal_cells_are_launched_once_with_the_largest_number_of_trials(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -174,15 +151,6 @@ class TestLaunching:
         assert sorted(each for job in launched for each in job) == sorted(cells[n].overrides for n in (1, 2, 3))
         assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, split=random, regime=semi25, ")
         assert load()["trial"].tolist() == [0, 1] * 3
-
-    def test_the_longest_cell_is_launched_first(self) -> None:
-        launcher = FakeLauncher(finish)
-        cells = [some_cell(f"pretrain={name}", pretrain=name) for name in ("none", "scarf")]
-
-        run(ExpandedSweep(cells), by(launcher), Shown(), "unknown")
-
-        assert len(launcher.launched) == 2
-        assert launcher.launched[0] == [("pretrain=scarf",)]
 
     @pytest.mark.parametrize(
         ("number", "gpus", "shared"),
@@ -222,14 +190,6 @@ class TestLaunching:
         said = f"{number} workers train, on {shared}; workers=1 trains in one process."
         assert said in capsys.readouterr().err.splitlines()
 
-    def test_a_job_is_called_by_what_its_cells_share(self) -> None:
-        launcher = FakeLauncher(finish)
-        cells = [replace(cell, overrides=("pretrain=scarf", *cell.overrides)) for cell in seeds(0, 1, pretrain="scarf")]
-
-        run(ExpandedSweep(cells), by(launcher), Terminal(), "basic")
-
-        assert launcher.asked == [["pretrain=scarf"]]
-
     def test_results_go_to_each_folder_that_is_asked_for_of_any_name(self, capsys: pytest.CaptureFixture[str]) -> None:
         folders = ["it's", "a,b", "a b", "$(x)", "{y}", "back\\slash", "ü"]
 
@@ -266,17 +226,6 @@ class TestLaunching:
         assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said
         assert launcher.launched == []
         assert not RESULTS.exists()
-
-    def test_a_sweep_too_long_for_a_line_a_cell_is_shown_a_line_a_setting(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("scarf_lightning.cli.show.LONGEST_TABLE", 1)
-
-        assert ran([some_cell("pretrain=scarf"), some_cell("pretrain=none", pretrain="none")])[0] == 0
-
-        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-        assert ["pretrain", "datasets", "finished", "of", "mean", "accuracy"] in lines
-        assert ["none", "1", "1", "0.5050"] in lines
 
 
 class TestSkipping:
@@ -325,22 +274,6 @@ class TestForce:
         said = [line for line in capsys.readouterr().err.splitlines() if " is set aside in results/set_aside/" in line]
         assert len(said) == 3
         assert all(line.endswith(": force=true trains it again.") for line in said)
-
-    def test_nothing_is_set_aside_by_a_run_that_is_refused(self) -> None:
-        cell, wrong = (some_cell(method={"name": name}, force=True) for name in ("control", "ridge"))
-        store = finish(cell)
-        with pytest.raises(UsageError, match="method=ridge does not go with"):
-            ran([cell, wrong])
-        assert len(store.rows()) == 2
-
-    def test_a_pretraining_that_the_cache_has_given_up_stays_away(self) -> None:
-        (cell,) = seeds(0, force=True)
-        finish(cell, device="first")
-        assert cell.pretraining() is not None
-
-        assert ran([cell], lambda cell: finish(cell, device="again"))[0] == 0
-
-        assert not Path("results/pretrained").exists()
 
     def test_what_another_process_trains_is_left_alone(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -417,17 +350,6 @@ class TestFailures:
         assert shown.err.count("\nseed=1: dataset 1510 cannot be had.\n") == 1
         assert "seed=2" not in shown.err
 
-    def test_a_reason_that_several_cells_share_is_said_once(self, capsys: pytest.CaptureFixture[str]) -> None:
-        def fail_most(cell: Cell) -> None:
-            if cell.config.seed == 3:
-                raise UsageError("dataset 1510 cannot be had.")
-            raise UsageError("there are no labels.")
-
-        ran(seeds(0, 1, 2, 3), fail_most)
-
-        problems = capsys.readouterr().err.splitlines()[-2:]
-        assert problems == ["3 of 4 cells: there are no labels.", "seed=3: dataset 1510 cannot be had."]
-
     def test_a_cell_that_fails_stops_no_other_of_its_job(self) -> None:
         cells = methods("control", "dropout", "mixup")
 
@@ -490,18 +412,6 @@ class TestFailures:
         assert shown.out.startswith("2 cells of ")
         assert not Path("results/chunks").exists()
 
-    @pytest.mark.parametrize("trials", [[0, 1], [0]], ids=["found finished", "finished here"])
-    def test_one_that_a_process_killed_after_its_last_record_left_on_a_finished_cell_goes(
-        self, trials: list[int]
-    ) -> None:
-        store = finish(seeds(0)[0], trials=trials)
-        claimed_by(store.folder, ended_process())
-
-        assert ran(seeds(0))[0] == 0
-
-        assert store.missing(range(2)) == []
-        assert not (store.folder / "claim").exists()
-
     def test_claims_of_jobs_that_an_interrupt_killed_are_given_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         cell = seeds(0)[0]
         finish(cell, trials=[])
@@ -551,13 +461,6 @@ class TestOtherProcesses:
         shown = capsys.readouterr()
         assert shown.out.startswith("2 cells of ")
         assert "not finished" not in shown.out
-
-    def test_a_cell_that_another_lets_go_of_gets_its_missing_trials_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        (cell,) = seeds(0)
-        with elsewhere(cell, monkeypatch, lambda: None, trials=[1]):
-            assert ran([cell]) == (0, [[("seed=0",)]])
-
-        assert load()["trial"].tolist() == [0, 1]
 
     @pytest.mark.parametrize("is_lost", [False, True], ids=["before the job", "during the job"])
     def test_a_cell_that_another_takes_meanwhile_is_waited_for_and_has_not_failed(

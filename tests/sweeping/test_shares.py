@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.estimators import load_model
-from scarf_lightning.options.settings import DatasetSettings, TrainerSettings
+from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.results import LostClaimError, claim, is_claimed, known_data, load
 from scarf_lightning.results.notes import keep_failure, read_failure
 from scarf_lightning.sweeping.cell import Cell, survey
@@ -88,21 +88,6 @@ def test_each_share_has_missing_trials_under_the_claims_of_the_run() -> None:
     assert not any(place is not None and is_claimed(place.folder, 0.0) for place in places)
 
 
-@pytest.mark.parametrize("taken", ["cell", "pretraining"])
-def test_a_group_is_left_whole_while_another_process_has_a_claim_of_it(taken: str) -> None:
-    (cell, _) = cells = scarf_cells()
-    finish(cell, trials=[0])
-    groups = groups_of(*cells)
-    place = cell.store() if taken == "cell" else cell.pretraining()
-    assert place is not None
-
-    with claim(place.folder), divided(groups, 2, Exact(), print) as work:
-        assert (work.shares, work.whole, work.cells) == ([], groups, [])
-        free = [each.store() for each in cells] + [cell.pretraining()]
-        held = [store.folder for store in free if store is not None and is_claimed(store.folder, 0.0)]
-        assert held == [place.folder]
-
-
 def test_a_group_is_left_whole_where_numbers_depend_on_the_stack_or_curves_are_live() -> None:
     groups = groups_of(*scarf_cells())
     with divided(groups, 2, Exact(exact=False), print) as work:
@@ -111,14 +96,6 @@ def test_a_group_is_left_whole_where_numbers_depend_on_the_stack_or_curves_are_l
     (cell, _) = scarf_cells()
     logger = replace(cell.config.logger, others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})
     groups = groups_of(replace(cell, config=replace(cell.config, logger=logger)))
-    with divided(groups, 2, Exact(), print) as work:
-        assert (work.shares, work.whole) == ([], groups)
-
-
-def test_data_that_cannot_be_read_leave_the_group_whole_for_its_training_to_say_so(tmp_path: Path) -> None:
-    dataset = DatasetSettings("csv", path=str(tmp_path / "none.csv"), target="y")
-    groups = groups_of(some_cell(dataset=dataset, trials=6))
-
     with divided(groups, 2, Exact(), print) as work:
         assert (work.shares, work.whole) == ([], groups)
 

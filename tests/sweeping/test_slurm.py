@@ -91,15 +91,6 @@ def test_an_array_has_a_task_a_chunk_and_is_waited_for(programs: Programs) -> No
     assert not Path("results/chunks").exists()
 
 
-def test_time_is_from_the_plan() -> None:
-    for seconds, timeout, minutes, notice in (
-        (60.0, None, 30, 120), (3600.0, None, 180, 120), (60.0, 1, 1, 20), (60.0, 240, 240, 120)
-    ):  # fmt: skip
-        array = Slurm(options(timeout_min=timeout), print)._arguments(chunks(1, seconds), Path("array"))
-        assert f"--time={minutes}" in array
-        assert f"--signal=B:USR2@{notice}" in array
-
-
 def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
     with pytest.raises(Detached, match=r"^The job array 17 is in the queue with 2 cells\."):
         launch(2, detach=True)
@@ -130,24 +121,6 @@ def test_cells_in_the_queue_are_not_submitted_again(programs: Programs) -> None:
         "Waiting for the job array 17, which an earlier command left in the queue.",
         "The job array 18 has 1 task.",
     ]
-
-
-def test_an_array_that_left_the_queue_meanwhile_is_forgotten_and_a_refused_one_leaves_nothing(
-    programs: Programs,
-) -> None:
-    with pytest.raises(Detached):
-        launch(2, detach=True)
-    programs.answer("squeue", "error slurm_load_jobs error: Invalid job id specified")
-
-    launch(2)
-
-    assert len(programs.calls("sbatch")) == 2
-    assert not Path("results/chunks").exists()
-
-    programs.answer("sbatch", "error sbatch: error: invalid partition specified: x")
-    with pytest.raises(UsageError, match=r"^sbatch: sbatch: error: invalid partition specified: x$"):
-        launch(1)
-    assert not Path("results/chunks").exists()
 
 
 @pytest.mark.slow
@@ -181,17 +154,6 @@ def test_an_array_of_no_number_is_refused_and_leaves_nothing(printed: str, progr
     assert not Path("results/chunks").exists()
 
 
-def test_an_array_whose_folder_is_a_link_is_left_alone(programs: Programs, tmp_path: Path) -> None:
-    with pytest.raises(Detached):
-        launch(1, detach=True)
-    (array,) = known_arrays(tmp_path / "results")
-    array.folder.rename(tmp_path / "elsewhere")
-    array.folder.symlink_to(tmp_path / "elsewhere")
-
-    with pytest.warns(RecordWarning, match=r"is left out: it names no job array"):
-        assert known_arrays(tmp_path / "results") == []
-
-
 def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -204,17 +166,6 @@ def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch
 
     assert programs.calls("scancel") == [["17"]]
     assert not Path("results/chunks").exists()
-
-
-@pytest.mark.slow
-def test_a_controller_that_does_not_answer_is_waited_for(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs.answer("squeue", "17_0\n", "error Unable to contact slurm controller", "17_0\n", "")
-    monkeypatch.setattr(slurm, "PATIENCE", 0.0)
-    said: list[str] = []
-
-    launch(1, said)
-
-    assert said[1] == "Slurm does not answer; waiting. squeue: Unable to contact slurm controller"
 
 
 def test_tasks_that_print_their_error_and_finish_nothing_are_told(programs: Programs, tmp_path: Path) -> None:

@@ -2,19 +2,15 @@
 
 import errno
 import os
-import re
 import signal
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.machine import can_end_openmp_threads
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping import workers
 from scarf_lightning.sweeping.cell import Cell, survey
@@ -127,14 +123,6 @@ class TestNumber:
         config = replace(cells(1)[0].config, trainer=ON_ANY, workers=chosen)
         assert n_workers(config, plan_of(n_networks, n_forests), OnGpus(n_gpus)) == expected
 
-    def test_a_core_beside_a_gpu_is_worth_its_start(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        config = replace(cells(1)[0].config, trainer=ON_ANY)
-        monkeypatch.setattr(workers, "SECONDS_A_WORKER", 1.01 * plan_of(0, 2).seconds)
-        assert n_workers(config, plan_of(10, 2), OnGpus()) == 1
-        assert n_workers(config, plan_of(10, 3), OnGpus()) == 2
-        monkeypatch.setattr(workers, "free_memory", lambda: [workers.BYTES_A_WORKER])
-        assert n_workers(config, plan_of(10, 3), OnGpus()) == 1, "there is no memory for another"
-
     @pytest.mark.parametrize(
         ("machine", "n", "why"),
         [
@@ -153,16 +141,6 @@ class TestNumber:
             assert self.number(10) == number
         monkeypatch.setattr(workers, "SECONDS_A_WORKER", plan_of(10).seconds / 2)
         assert self.number(10) == 2
-
-    def test_one_where_several_threads_would_meet_an_old_openmp(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        of_two = TrainerSettings(accelerator="cpu", threads=2)
-        monkeypatch.setattr(workers, "can_end_openmp_threads", lambda: True)
-        assert self.number(10, trainer=of_two) == 4
-        monkeypatch.setattr(workers, "can_end_openmp_threads", lambda: False)
-        assert self.number(10) == 4
-        assert self.number(10, trainer=of_two) == 1
-        with pytest.raises(UsageError, match=r"^workers=2 is not possible here: with trainer.threads above 1"):
-            self.number(10, trainer=of_two, workers=2)
 
 
 class Log:
@@ -203,17 +181,6 @@ class TestTraining:
 
         assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2, 2, 3, 4]
         assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
-
-    def test_the_parent_prepares_for_the_end_while_workers_train(self, log: Log, in_tmp: Path) -> None:
-        prepared = in_tmp / "prepared"
-
-        def train_until_prepared(cell: Cell) -> None:
-            assert soon(prepared.exists)
-
-        with Workers(1, trainer(log, train_until_prepared), print, prepared.touch) as launch:
-            launch(chunks(1))
-
-        assert prepared.exists()
 
     def test_each_worker_trains_on_a_gpu_of_its_own(self, log: Log) -> None:
         def gpus() -> dict[str, str]:
@@ -270,53 +237,6 @@ class TestTraining:
         trained = [word for _, word in log.lines() if "-" in word]
         assert trained == ["control-auto"] * 2 + ["random_forest-cpu"] * 2, "networks first"
 
-    def test_a_cell_on_the_processor_is_sent_as_it_is(self, log: Log) -> None:
-        with Workers(1, trainer(log, lambda cell: log.add(os.getpid(), cell.config.trainer.device)), print) as launch:
-            launch(chunks(1))
-        assert log.lines()[1][1] == "None"
-
-    def test_a_worker_goes_on_with_the_table_that_it_has(self, log: Log) -> None:
-        first, second, third = chunks(3)
-        other = replace(second.cells[0].config.dataset, source="diabetes", id=None)
-        second.cells[0] = replace(second.cells[0], config=replace(second.cells[0].config, dataset=other))
-
-        with Workers(1, trainer(log), print) as launch:
-            launch([first, second, third])
-
-        assert [seed for _, seed in log.lines()] == ["0", "2", "1"]
-
-    def test_a_text_is_shown_once_whoever_writes_it(self, log: Log, capsys: pytest.CaptureFixture[str]) -> None:
-        def speak(cell: Cell) -> None:
-            print("The table was read.", file=sys.stderr)
-            sys.stderr.write(f"Seed {cell.config.seed}.\n")
-
-        with Workers(2, trainer(log, speak), print) as launch:
-            launch(chunks(4))
-
-        shown = capsys.readouterr().err
-        assert shown.count("The table was read.") == 1
-        assert sorted(re.findall(r"Seed \d\.", shown)) == [f"Seed {n}." for n in range(4)]
-
-    @pytest.mark.skipif(not can_end_openmp_threads(), reason="such workers are refused with an old OpenMP")
-    def test_a_worker_computes_with_several_threads_though_its_parent_did(self, log: Log) -> None:
-        """As in a notebook that has trained a network of its own."""
-
-        def compute(threads: int) -> None:
-            torch.set_num_threads(threads)
-            torch.ones(1000, 1000).add(1).sum()
-
-        compute(2)
-        try:
-            with Workers(1, trainer(log, lambda cell: compute(3)), print) as launch:
-                signal.signal(signal.SIGALRM, _end_waiting)
-                signal.setitimer(signal.ITIMER_REAL, 20)
-                launch(chunks(1))
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            torch.set_num_threads(1)
-
-        assert len(log.lines()) == 1
-
 
 class TestEnding:
     def test_a_killed_worker_is_replaced_and_the_others_go_on(self, log: Log) -> None:
@@ -332,29 +252,6 @@ class TestEnding:
 
         assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 2, 3, 4]
         assert said == ["A worker ended early (killed by SIGKILL); its cells go on from their last finished stack."]
-
-    def test_a_worker_that_died_while_it_waited_is_replaced(self, log: Log) -> None:
-        said: list[str] = []
-        with Workers(1, trainer(log), said.append) as launch:
-            launch(chunks(1))
-            worker = int(log.lines()[0][0])
-            os.kill(worker, signal.SIGKILL)
-            assert soon(lambda: not is_alive(worker))
-            launch(chunks(2))
-
-        assert [seed for _, seed in log.lines()] == ["0", "0", "1"]
-        assert len(said) == 1
-
-    def test_it_is_known_how_the_worker_of_a_cell_ended(self, log: Log) -> None:
-        def die(cell: Cell) -> None:
-            if cell.config.seed == 1:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        with Workers(1, trainer(log, die), lambda _: None) as launch:
-            trained = chunks(3)
-            launch(trained)
-
-            assert launch.endings == {trained[1].cells[0].key: "killed by SIGKILL"}
 
     def test_an_error_that_is_no_cells_stops_all_in_its_sentence(self, log: Log) -> None:
         """Such as a full disk, on which not even the reason of a failure can be kept."""
