@@ -76,11 +76,6 @@ def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]
     return hashes
 
 
-def source_hash(name: str) -> str:
-    """SHA-256 of the source of an imported module, as it was at import."""
-    return _imported[name]
-
-
 def _import(name: str) -> None:
     """Import a module, whose error is a sentence that names its line."""
     try:

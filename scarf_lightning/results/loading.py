@@ -309,11 +309,6 @@ def read_environments(stored: Stored) -> tuple[list[Row], dict[Path, str]]:
     return stack_files(stored, ENVIRONMENT, parse)
 
 
-def has_predictions(cell: Path) -> bool:
-    """Tell by a look at a cell's folder, without reading its records, whether there are predictions."""
-    return any((cell / "stacks").glob(f"*/{PREDICTIONS}"))
-
-
 def keeps_predictions(stored: Stored) -> bool:
     """Tell whether some predictions of a cell were kept."""
     return any(PREDICTIONS in table["files"] for table in stored.stacks.values())
