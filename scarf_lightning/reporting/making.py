@@ -1,7 +1,5 @@
 """From the cells of a report to a folder with a page, figures and tables."""
 
-import os
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, source_commit
 from ..results.claims import folder_time
-from ..results.files import UNFINISHED, remove_unfinished, temporary
+from ..results.files import UNFINISHED, DamagedRecordError, read_bytes, remove_unfinished, temporary
 from ..screen import escaped
 from ..version import __version__
 from .answer import answer_sections
@@ -41,8 +39,7 @@ LONG_TABLE = 12
 MEANINGS = "meanings-of-columns"
 """The CSV file that says what each column of the others holds."""
 FOLDERS = ("figures", "tables")
-LINKED = re.compile(rf'href="((?:{"|".join(FOLDERS)})/[^"/]+)" download')
-"""A link of a page to a file of its report. No text of a page holds a quote that is not escaped."""
+MOST_BYTES = 1_000_000_000
 LABELLED_BY = ("dataset", "regime", "pretrain", "method")
 
 
@@ -144,32 +141,24 @@ def _check_results(results: CellResults, metric: Metric) -> None:
 
 
 def write_report(report: Report, folder: Path) -> Path:
-    """Write ``index.html``, ``figures/`` and ``tables/`` in the place of an earlier report, and no other file.
+    """Write ``index.html``, ``figures/`` and ``tables/``, also in the place of an earlier report. No file is removed.
 
     Raises:
-        UsageError: the folder holds files that are not a report, or one of the user's has the name of a new one.
+        UsageError: the folder holds files that are not a report, or a link leads elsewhere.
     """
     index = folder / "index.html"
     folder.mkdir(parents=True, exist_ok=True)
     # Another thread may write a report here. It puts its page first, so what is there now is known to the page by then.
     there = [each for each in folder.iterdir() if not each.name.startswith(UNFINISHED)]
     # A folder of the user's own files is left alone, whatever its name.
-    if there and linked_files(index) is None:
+    if there and not _is_report(index):
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
+    for name in FOLDERS:
+        if (folder / name).is_symlink():
+            raise UsageError(f"{folder / name} is a link, and is not written through; remove it.")
     remove_unfinished(folder, folder_time(folder))
     with temporary(index) as made:
         names = _write_files(report, made)
-        to_replace = {name for name in names if os.path.lexists(folder / name)}
-        earlier = linked_files(index) or set()
-        if foreign := sorted(to_replace - earlier):
-            raise UsageError(
-                f"{folder / foreign[0]} is no file of the earlier report, and the new one would replace it; move it, "
-                "or name another folder with out=FOLDER."
-            )
-        # An earlier report may have figures and tables that this one lacks.
-        for name in earlier - names:
-            (folder / name).unlink(missing_ok=True)
-        # Before its files, so that whatever interrupts this leaves a page that links to all of them.
         (made / index.name).replace(index)
         for name in FOLDERS:
             (folder / name).mkdir(exist_ok=True)
@@ -178,13 +167,12 @@ def write_report(report: Report, folder: Path) -> Path:
     return index
 
 
-def linked_files(index: Path) -> set[str] | None:
-    """The figures and tables of the report that has this page, by their places in its folder; None if it is no page of
-    a report."""
-    if not index.is_file():
-        return None
-    text = index.read_text(encoding="utf-8", errors="replace")
-    return set(LINKED.findall(text)) if GENERATOR in text else None
+def _is_report(index: Path) -> bool:
+    """Tell whether a page is one of a report."""
+    try:
+        return GENERATOR.encode() in read_bytes(index, MOST_BYTES)
+    except (FileNotFoundError, DamagedRecordError):
+        return False
 
 
 def _write_files(report: Report, folder: Path) -> set[str]:

@@ -27,7 +27,6 @@ from scarf_lightning.reporting.making import (
     NothingFinishedError,
     Report,
     copies_sentence,
-    linked_files,
     make_report,
     wins_note,
     write_report,
@@ -244,39 +243,35 @@ def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alo
         assert (mine / "figures").exists()
 
 
-def test_of_an_earlier_report_only_its_own_files_are_removed_or_replaced(written: Path, tmp_path: Path) -> None:
+def test_a_report_in_the_place_of_another_removes_nothing(written: Path, tmp_path: Path) -> None:
     folder, elsewhere = tmp_path / "report", tmp_path / "precious.csv"
     shutil.copytree(written, folder)
-    theirs = linked_files(folder / "index.html") or set()
-    assert theirs == {path.relative_to(written).as_posix() for path in written.glob("*/*")}
-    mine = [
-        folder / "figures" / "mine.svg",
-        folder / "tables" / "summary.csv.bak",
-        folder / "figures" / "old" / "a.png",
-    ]
-    for path in mine:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("mine")
-    table = next(folder / name for name in theirs if name != f"tables/{MEANINGS}.csv")
-    table.unlink()
+    (folder / "figures" / "mine.svg").write_text("mine")
     elsewhere.write_text("mine")
-    table.symlink_to(elsewhere)
+    (folder / "tables" / f"{MEANINGS}.csv").unlink()
+    (folder / "tables" / f"{MEANINGS}.csv").symlink_to(elsewhere)
+    before = {path for path in folder.rglob("*") if path.is_file()}
     new = Report("new", [], [Section("summary", "The answer", [Paragraph("No.")])], NONE)
 
     write_report(new, folder)
 
-    left = {path for path in folder.rglob("*") if path.is_file()}
-    assert left == {*mine, folder / "index.html", folder / "tables" / f"{MEANINGS}.csv"}
-    assert [path.read_text() for path in (*mine, elsewhere)] == ["mine"] * 4
-
-    shutil.copy(mine[0], folder / "tables" / "lines.csv")
-    lines = table_of("lines", "Lines", pd.DataFrame({"a": [1]}))
-    before = {path: path.read_bytes() for path in left}
-    with pytest.raises(UsageError, match=r"tables/lines\.csv is no file of the earlier report, .* move it, or name"):
-        write_report(replace(new, sections=[Section("lines", "Lines", [lines])]), folder)
-    assert {path: path.read_bytes() for path in left} == before
-    assert (folder / "tables" / "lines.csv").read_text() == "mine"
+    assert before == {path for path in folder.rglob("*") if path.is_file()}
+    assert not (folder / "tables" / f"{MEANINGS}.csv").is_symlink()
+    assert elsewhere.read_text() == "mine"
     assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize("name", ["figures", "tables"])
+def test_nothing_is_written_through_a_linked_folder(name: str, tmp_path: Path) -> None:
+    report = Report("t", [], [Section("summary", "The answer", [Paragraph("No.")])], NONE)
+    write_report(report, tmp_path / "report")
+    shutil.rmtree(tmp_path / "report" / name)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "report" / name).symlink_to(tmp_path / "docs")
+
+    with pytest.raises(UsageError, match=rf"report/{name} is a link, and is not written through; remove it"):
+        write_report(report, tmp_path / "report")
+    assert list((tmp_path / "docs").iterdir()) == []
 
 
 def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path: Path) -> None:
