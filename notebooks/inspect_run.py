@@ -23,6 +23,7 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from IPython.display import display
 from sklearn.datasets import load_breast_cancer
@@ -107,12 +108,16 @@ features, target = table.drop(columns=TARGET), table[TARGET]
 tested = load_predictions(FINGERPRINT, RESULTS).query("trial == @TRIAL")["row"]
 is_test = table.index.isin(tested)
 classes = sorted(target.unique())
-encoders = {"pretrain": load_model(CELL, trial=TRIAL, phase="pretrain")}
+encoders = {"pretrain": load_model(CELL, phase="pretrain")}
 try:
-    encoders["finetune"] = load_model(CELL, trial=TRIAL, phase="finetune")
+    encoders["finetune"] = load_model(CELL, phase="finetune")
 except ValueError as error:  # trained without keep_weights=true
     print(error)
-embeddings = {phase: encoder.transform(features) for phase, encoder in encoders.items()}
+embeddings = {}
+for phase, encoder in encoders.items():
+    # Those of all trials stand side by side.
+    by_trial = np.split(encoder.transform(features), len(encoder.trials), axis=1)
+    embeddings[phase] = by_trial[encoder.trials.index(TRIAL)]
 
 # %% [markdown]
 # ## Nearest neighbours

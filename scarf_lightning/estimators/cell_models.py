@@ -8,8 +8,7 @@ from typing import Any, Literal
 from ..data.reading import Reader
 from ..data.table import Column
 from ..data.targets import target_from_plain
-from ..engine.hardware import DTYPES
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..options import Config, build, load_plugins, read
 from ..results import (
     DamagedRecordError,
@@ -21,7 +20,7 @@ from ..results import (
 )
 from ..results.records import parsed
 from ..results.store import DESCRIPTION
-from .checks import check_arrays, check_imported, check_reader
+from .checks import check_arrays, check_imported
 from .model import Model, model_of, why_no_model
 from .saving import CONTENTS
 
@@ -30,46 +29,24 @@ AGAIN = "repeat its command with keep_weights=true force=true"
 """What makes weights that were not kept."""
 
 
-def one_cell(folder: Path) -> Path:
-    """The folder of a cell: this one, or the only one in it.
-
-    Raises:
-        UsageError: it holds none, or several.
-    """
-    if (folder / DESCRIPTION).exists():
-        return folder.resolve()
-    cells = sorted(path.parent for path in folder.glob(f"*/{DESCRIPTION}"))
-    if len(cells) == 1:
-        return cells[0]
-    if cells:
-        raise UsageError(f"{folder} holds {len(cells)} cells; name the folder of one, as {cells[0]}.")
-    missing = f"it has no {CONTENTS}" if folder.is_dir() else "there is no such folder"
-    raise UsageError(f"{folder} is no model: {missing}; a cell trained with keep_weights=true has one.")
-
-
-def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, phase: Phase) -> Model:
-    """The model of a cell's trials, or of one of them, in a phase; the arguments are as of `load_model`."""
+def model_of_cell(folder: Path, plugins: Collection[str], phase: Phase) -> Model:
+    """The model of a cell's trials in a phase; the arguments are as of `load_model`."""
+    if not (folder / DESCRIPTION).exists():
+        raise UsageError(f"{folder} is no model: it has neither {CONTENTS} nor {DESCRIPTION}.")
     load_plugins(list(plugins))
+    folder = folder.resolve()
     stored = load_cell(folder.name, folder.parent)
     described = stored.description
     # A trial that diverged has no weights.
-    every = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
-    kept = [each for each in every if trial in (None, each.row["trial"])]
+    kept = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
     try:
-        for name, kind in {"classes": list[str], "reading": dict[str, Any]}.items():
-            parsed(kind, described.get(name, {}), name)
-        needed = parsed(list[str], stored.config.get("plugins", []), "plugins")
-        check_imported(needed, plugins, f"Cell {folder.name}")
+        parsed(list[str], described.get("classes", []), "classes")
+        check_imported(parsed(list[str], stored.config.get("plugins", []), "plugins"), plugins, f"Cell {folder.name}")
         config = read(stored.config)
         if not kept:
-            numbers = [str(each.row["trial"]) for each in every]
-            asked = "" if trial is None else f" {trial}"
-            fault = f"Cell {folder.name} has no finished trial{asked}"
-            raise UsageError(unknown_name(fault, asked, numbers, "its finished trials", hint=""))
+            raise UsageError(f"Cell {folder.name} has no finished trial.")
         # The trials of a cell may have been trained on several machines, but in one precision.
         precision: Any = kept[0].row.get("precision")
-        if precision not in DTYPES:
-            raise DamagedRecordError(f"the precision of trial {kept[0].row['trial']} is unknown")
         config = replace(config, trainer=replace(config.trainer, precision=precision))
         target = None
         if phase == "finetune":
@@ -124,7 +101,4 @@ def _reader(config: Config, described: Mapping[str, Any]) -> Reader:
     encoding = build("encoding", config.used_encoding)
     columns = encoding.columns([Column.from_plain(each) for each in described["columns"]])
     rules = described.get("reading", {}).get("rules")
-    if not rules:
-        return Reader.plain(columns)
-    check_reader(rules, tuple(columns))
-    return Reader.with_rules(rules, columns)
+    return Reader.with_rules(rules, columns) if rules else Reader.plain(columns)

@@ -1,8 +1,7 @@
 """The training of an estimator whose user chooses nothing about it: rules by the number of labels.
 
 With few labels, or with rows that lack one, pre-training is tried. With more it is seldom used, and trying it takes
-most of the time. ``study/recipe.md`` says how that rule was chosen, and by which figures. Where a trial has too few
-validation rows to judge a pre-training, the study does: ``study/third_edition.md``.
+most of the time. ``study/recipe.md`` says how that rule was chosen, and by which figures.
 """
 
 from collections.abc import Mapping
@@ -48,23 +47,3 @@ def default_for(n_labels: int) -> Default | None:
         if n_labels >= default.fewest:
             return default
     return None
-
-
-HELPING: Mapping[str, Mapping[int, bool]] = {
-    "classes": {20: False, 50: False, 100: False, 500: True},
-    "number": {20: False, 50: False, 100: False, 500: False},
-}
-"""The study's answers on SCARF, by kind of target and number of labels: true where it helps."""
-
-
-def helping_budget(target: str, n_labels: int) -> int | None:
-    """The number of labels at which the study finds that SCARF helps, where that is its nearest answer.
-
-    The nearest answer is that of the most labels that are not above ``n_labels``, or of the fewest. ``target`` is the
-    name of its kind; the study has no answer on a plugin's.
-    """
-    answers = HELPING.get(target)
-    if answers is None:
-        return None
-    nearest = max((labels for labels in answers if labels <= n_labels), default=min(answers))
-    return nearest if answers[nearest] else None

@@ -4,26 +4,23 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..data.table import Table
 from ..data.targets import Classes, Number, Target
-from ..errors import UsageError
 from ..options import Config
 from .defaults import Default, default_for
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row, weights_of
-from .model import Model
-from .opening import load_model
 from .parameters import plain
-from .preparing import table_for, table_of, target_of
-from .scarf_estimator import AUTO, Given, ScarfEstimator
+from .preparing import table_of, target_of
+from .scarf_estimator import AUTO, ScarfEstimator
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,11 +38,8 @@ class ScarfPredictor(ScarfEstimator):
 
     pretrain: str = AUTO
     method: str = "control"
-    regime: str = "full"
-    split: str = "random"
     cotrain: str | None = None
     metric: str | None = None
-    encoder: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         """Train on rows X ``(n, M)`` with classes or numbers y ``(n,)``, of which at least 10 must be known.
@@ -63,15 +57,13 @@ class ScarfPredictor(ScarfEstimator):
         model, rows, choice = train(
             task.config,
             task.table,
-            start=task.start,
             chooses=plain(self.pretrain) == AUTO,
             verbose=bool(self.verbose),
         )
-        self._keep(model, rows, task.table, task.given)
+        self._keep(model, rows, task.table, X, task.given)
         if task.default is not None:
             choice = f"{len(task.labels.known):,} labels are enough for {task.default.name}."
         self.choice_ = choice
-        self.n_unlabelled_ = task.labels.n_unlabelled
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -85,38 +77,13 @@ class ScarfPredictor(ScarfEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = one_a_row(y)
-        check_consistent_length(given.frame, y)
+        check_consistent_length(given, y)
         labels = self._labels(y)
         default = self._default(labels)
         config = self._config(default)
         weights = weights_of(labels, sample_weight, self._weights_of_classes)
-        target = target_of(labels, self._kind)
-        if self.encoder is None:
-            table = table_of(given.frame, target, config, weights)
-            return Task(config, table, labels, given, default)
-        model = self._start()
-        network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
-        # The columns of the model show the gaps that they showed when it was trained, and no others.
-        config = replace(config, encoding={**config.encoding, "gaps": False})
-        # A model says by fit_on whether all trials are preprocessed alike.
-        fit_on: Literal["all", "train"] = "all" if model.preprocessing.is_shared else "train"
-        config = replace(config, network=network, fit_on=fit_on)
-        return Task(config, table_for(model, given.frame, target, config, weights), labels, given, default, model)
-
-    def _start(self) -> Model:
-        """The model whose encoders networks start from."""
-        model = self.encoder
-        if isinstance(model, (str, PathLike)):
-            model = load_model(model)
-        if not isinstance(model, Model):
-            raise UsageError(
-                "encoder must be a model, such as transformer.model_ of a fitted ScarfTransformer, or the folder of a "
-                f"saved one, not {type(model).__name__}."
-            )
-        for column in model.description.columns:
-            if column.n_indicators != len(column.categories or ()):
-                raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
-        return model
+        table = table_of(given, target_of(labels, self._kind), config, weights)
+        return Task(config, table, labels, given, default)
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         """The labels, checked."""
@@ -142,15 +109,13 @@ class Task:
         labels: y.
         given: X.
         default: the training that the number of labels chose, if it did.
-        start: the model whose encoders networks start from; None starts anew.
     """
 
     config: Config
     table: Table
     labels: GivenLabels
-    given: Given
+    given: pd.DataFrame
     default: Default | None = None
-    start: Model | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -180,7 +145,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
             ``practical``.
         pretrain: ``auto`` pre-trains with SCARF if that helps; an option of ``train.py --help``
             is trained as it is, and ``none`` trains from scratch.
-        method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
+        method, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.
         n_trials: the number of networks that vote, each with its own split and random streams. One takes a third of the
             time of three; more lower the log-loss a little.
@@ -190,9 +155,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         class_weight: None; ``"balanced"`` to give every class the same weight in training; or the weight of each class,
             as ``{0: 1, 1: 5}``, which multiplies that of its rows.
         metric: what early stopping goes by, such as ``"auroc"``; None takes the recipe's.
-        encoder: a `scarf_lightning.estimators.Model`, such as ``model_`` of a fitted `ScarfTransformer`, or the folder
-            of a saved one. Networks start from its encoders instead of a pre-training of their own, and read rows as
-            it does. X needs the same columns.
         device: ``auto``, ``cpu`` or ``cuda``.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
             "dataset.categorical": ["grade"]}``. `set_params` sets one of them.
@@ -204,7 +166,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         trials_: a row for each trial: epochs and seconds, and metrics on the rows that it did not train on. Where these
             rows stopped it, they are a little better than on new rows.
         choice_: whether pre-training is used, in a sentence; None if there was no choice.
-        n_unlabelled_: the number of rows without a label.
         reading_: how each column of X was read.
     """
 
@@ -214,12 +175,10 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     n_trials: int = 3
     class_weight: str | Mapping[Any, float] | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
-        super().fit(X, y, sample_weight)
-        self.classes_ = self.model_.classes_
-        return self
-
-    fit.__doc__ = ScarfPredictor.fit.__doc__
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, sorted."""
+        return self.model_.classes_
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``."""
@@ -238,12 +197,8 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     @property
     def _chooses_training(self) -> bool:
         """True if the user has chosen a part of the training, and so means the training that is described."""
-        if plain(self.recipe) != AUTO or self.encoder is not None:
-            return True
-        if set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (AUTO, "none"):
-            return True
-        options = self.options or {}
-        return not all(str(option).startswith(OF_THE_TABLE) for option in options)
+        is_chosen = set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (AUTO, "none")
+        return bool(is_chosen) or not all(str(option).startswith(OF_THE_TABLE) for option in self.options or {})
 
     @property
     def _weights_of_classes(self) -> Mapping[Any, float] | None:
@@ -261,11 +216,11 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
 
     Args:
         metric: what early stopping goes by, such as ``"mae"``; None takes the recipe's.
-        recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain: axes.
+        recipe, pretrain, method, scaling, network, corruption, selection, views, loss, cotrain: axes.
         n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
-        model_, trials_, choice_, n_unlabelled_, reading_: as in `ScarfClassifier`.
+        model_, trials_, choice_, reading_: as in `ScarfClassifier`.
     """
 
     _kind = Number

@@ -1,7 +1,6 @@
 """Training for the estimators: the stacks of a cell, without the store. Importing this imports Lightning."""
 
 import logging
-import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,14 +16,11 @@ from ..data.splits import Shuffled, Split, Splitting
 from ..data.table import Table
 from ..data.targets import Classes, Target
 from ..engine.hardware import choose_hardware, own_torch, prepare_process
-from ..engine.lifting import part_of
 from ..errors import UsageError
-from ..intervals import student_quantile
 from ..options import Config
 from ..results import StackRecord, StoredTrial
 from ..screen import screen
-from ..training import CellTraining, Start
-from .defaults import helping_budget
+from ..training import CellTraining
 from .model import Model, model_of
 
 CHEAPER = "trained without pre-training, which is cheaper"
@@ -63,12 +59,11 @@ TrialRow = dict[str, object]
 
 
 def train(
-    config: Config, table: Table, *, start: Model | None = None, chooses: bool = False, verbose: bool = False
+    config: Config, table: Table, *, chooses: bool = False, verbose: bool = False
 ) -> tuple[Model, list[TrialRow], str | None]:
     """Train the trials of a cell on all rows of a table but those that stop training, by which they are scored.
 
     Args:
-        start: the model whose encoders networks start from.
         chooses: train all trials from scratch too, and keep the pre-trained ones only if pre-training lowers the
             loss of validation rows by more than chance would.
         verbose: show progress, and what was chosen.
@@ -78,9 +73,6 @@ def train(
     """
     choice = None
     with _prepared(config, table, verbose=verbose) as training:
-        # Rows must be prepared as the encoders' own were, so their preprocessing comes with them.
-        if start is not None:
-            training = replace(training, start=Start(part_of(start.weights, "encoder"), start.preprocessing))
         # Both ways must be tried on the same rows, so the rows that choose are held back from both.
         if chooses and training.config.is_pretrained:
             training, records, choice = _chosen(replace(training, holds_back=True))
@@ -152,37 +144,29 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
     # The same splits and streams, so that the losses are paired row by row.
     scratch = pretrained.from_scratch()
     n_rows = sum(pretrained.stack(trials).data.validation.size for trials, _ in _stacks(pretrained))
-    if n_rows < ENOUGH:
-        budget = helping_budget(pretrained.table.target.name, pretrained.table.n_labelled)
-        # What cannot be judged is not trained; a trial that diverges is judged worse by whatever rows.
-        training = scratch if budget is None else pretrained
-        records, losses = _judged(training)
-        if np.isfinite(losses).all():
-            why = CHEAPER if budget is None else f"pre-trained, because SCARF helps with {budget} labels in the study"
-            return training, records, f"{n_rows} validation rows are too few to tell: {why}."
-    pretrained_records, pretrained_losses = _judged(pretrained)
-    scratch_records, scratch_losses = _judged(scratch)
+    scratch_records, scratch_losses = _losses(scratch)
+    # A trial that diverged is worse by whatever rows.
+    if n_rows < ENOUGH and np.isfinite(scratch_losses).all():
+        return scratch, scratch_records, f"{n_rows} validation rows are too few to tell: {CHEAPER}."
+    pretrained_records, pretrained_losses = _losses(pretrained)
     is_used, choice = _choice(pretrained_losses, scratch_losses)
     return (pretrained, pretrained_records, choice) if is_used else (scratch, scratch_records, choice)
 
 
-def _judged(training: CellTraining) -> tuple[list[StackRecord], NDArray[np.float64]]:
+def _losses(training: CellTraining) -> tuple[list[StackRecord], NDArray[np.float64]]:
     """Train all stacks, and compute the loss of each validation row, infinite where a trial diverged, ``(n,)``."""
     records, losses = [], []
     for wanted, block in _stacks(training):
-        trained = training.run(wanted, block, predicts_validation=True)
+        trained = training.run(wanted, block)
         record, data = trained.record(wanted), trained.stack.data
         records.append(record)
         for trial, row in zip(wanted, record.rows, strict=True):
             position = data.trials.index(trial)
             labels = data.validation_labels[position]
-            # Validation rows are predicted before the test rows.
-            predictions = trained.outcome.predictions[position, : len(labels)]
-            if row["diverged"] is None:
-                losses.append(row_losses(training.table.target, predictions, labels))
-            else:
-                # Left out, a trial that diverged would make its side look better.
-                losses.append(np.full(len(labels), np.inf))
+            # The validation rows are the test rows too.
+            of_rows = row_losses(training.table.target, trained.outcome.predictions[position], labels)
+            # Left out, a trial that diverged would make its side look better.
+            losses.append(of_rows if row["diverged"] is None else np.full(len(labels), np.inf))
     return records, np.concatenate(losses)
 
 
@@ -197,7 +181,7 @@ def row_losses(target: Target, predictions: NDArray[Any], labels: NDArray[Any]) 
 def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.float64]) -> tuple[bool, str]:
     """Use of pre-training by the paired losses of the same rows ``(n,)``, and a sentence on it.
 
-    It is used if the 95 % t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
+    It is used if a paired t-test finds lower losses at 5 %: otherwise training from scratch is cheaper.
     """
     n = len(pretrained_losses)
     rows = f"{n:,} validation rows"
@@ -209,12 +193,12 @@ def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.f
         return False, hurts
     if np.isinf(scratch_losses).any():
         return True, helps
-    differences = pretrained_losses - scratch_losses
-    width = student_quantile(n - 1) * differences.std(ddof=1) / math.sqrt(n)
-    if differences.mean() < -width:
-        return True, helps
-    if differences.mean() > width:
-        return False, hurts
+    # Imports half of scipy.
+    from scipy.stats import ttest_rel
+
+    test = ttest_rel(pretrained_losses, scratch_losses)
+    if test.pvalue < 0.05:
+        return (True, helps) if test.statistic < 0 else (False, hurts)
     # In doubt pre-training is left out, because training from scratch is cheaper.
     return False, f"No clear difference on {rows} ({means}): {CHEAPER}."
 

@@ -51,12 +51,7 @@ def one_a_row(y: Any) -> NDArray[Any]:
         ValueError: y has more than one column.
     """
     # The libraries' own conversions to numpy make floats of whole numbers with gaps.
-    if isinstance(y, (pd.Series, pd.DataFrame, pd.Index)):
-        dtypes = y.dtypes if isinstance(y, pd.DataFrame) else [y.dtype]
-        if any(map(pd.api.types.is_extension_array_dtype, dtypes)):
-            y = y.astype(object)
-    # A column of Arrow or polars.
-    elif listed := getattr(y, "to_pylist", None) or getattr(y, "to_list", None):
+    if listed := getattr(y, "to_pylist", None) or getattr(y, "to_list", None):
         y = np.array(listed(), dtype=object)
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     return labels
@@ -74,12 +69,9 @@ def labels_of_classes(y: NDArray[Any]) -> GivenLabels:
     if known.dtype.kind in "if":
         is_class = known != UNLABELLED
         if not is_class.all() and len(np.unique(known[is_class])) > 1:
-            warnings.warn(
-                f"y holds -1 in {counted(int((~is_class).sum()), 'row')}, which count as rows without a label; give "
-                "that class another name if it is one.",
-                UserWarning,
-                stacklevel=5,
-            )
+            n = int((~is_class).sum())
+            sentence = f"y holds -1 in {counted(n, 'row')}, which have no label; give a class of -1 another name."
+            warnings.warn(sentence, UserWarning, stacklevel=5)
             is_known[is_known] = is_class
             known = known[is_class]
     try:
@@ -98,10 +90,9 @@ def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
     """
     known, is_known = _known(y)
     try:
-        numbers = check_array(known, ensure_2d=False, dtype=np.float64, input_name="y")
+        return GivenLabels(check_array(known, ensure_2d=False, dtype=np.float64, input_name="y"), is_known)
     except (ValueError, TypeError) as error:
         raise UsageError(f"y must hold numbers: {error}") from error
-    return GivenLabels(numbers, is_known)
 
 
 def weights_of(
@@ -124,12 +115,10 @@ def weights_of(
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     if class_weight is not None:
-        # NaN is not negative, and no weight either.
-        if negative := [label for label, weight in class_weight.items() if not weight >= 0]:
-            raise UsageError(
-                f"class_weight gives {negative[0]!r} the weight {class_weight[negative[0]]}, not 0 or more."
-            )
         label_weights = compute_sample_weight(dict(class_weight), labels.known)
+        # NaN is not negative, and no weight either.
+        if not (label_weights >= 0).all():
+            raise UsageError(f"class_weight must give each class a weight of 0 or more, not {dict(class_weight)}.")
         weights[labels.is_known] *= label_weights
         # Their class is unknown; where a method gives them one, they weigh what a row weighs on average.
         weights[~labels.is_known] *= label_weights.mean()

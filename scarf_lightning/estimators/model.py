@@ -1,8 +1,7 @@
 """`Model`: the trained networks of T trials, to predict and to embed with. It needs no store and no training data."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -22,13 +21,12 @@ from ..data.targets import Classes, Number, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
 from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import load_state, part_of
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..networks import Columns
 from ..options import Config, build
 from ..options.settings import LayerSettings, NetworkSettings
 from ..randomness import Roster, Streams
 from ..results import StoredTrial
-from ..results.records import parsed
 from .saving import place, save
 
 ROWS_AT_ONCE = 1024
@@ -76,19 +74,13 @@ class Description:
     is_named: bool = True
 
     def __post_init__(self) -> None:
-        classes = set(self.classes)
         # One class is always certain, and two columns of one name cannot be distinguished.
-        if len(classes) == 1 or len(classes) < len(self.classes):
+        if len(self.classes) == 1 or len(set(self.classes)) < len(self.classes):
             raise ValueError("classes must be two different ones at least, or none")
-        target = self.predicts
-        # Two texts may spell one number.
-        if isinstance(target, Classes) and len(np.unique(target.answers)) < len(classes):
-            raise ValueError("classes must be different labels")
         for column in self.columns:
             if not 0 <= column.n_indicators <= len(column.categories or ()):
                 raise ValueError(f"columns: {column.name[:40]!r} cannot have {column.n_indicators} indicators")
-        trials = set(self.trials)
-        if not trials or len(trials) < len(self.trials) or min(trials) < 0:
+        if not self.trials or len(set(self.trials)) < len(self.trials) or min(self.trials) < 0:
             raise ValueError("trials must be different numbers from 0")
         if self.precision not in DTYPES:
             raise ValueError(f"precision must be one of {', '.join(DTYPES)}")
@@ -166,20 +158,6 @@ class Model:
         """
         save(place(folder), self.description, self.weights, self.preprocessing.arrays())
 
-    def only(self, trial: int) -> "Model":
-        """The network of one trial alone."""
-        if trial not in self.trials:
-            known = map(str, self.trials)
-            raise UsageError(unknown_name(f"The model has no trial {trial}", str(trial), known, "its trials", hint=""))
-        # Trials are numbered by their splits, so after one that diverged a number is no position.
-        position = self.trials.index(trial)
-        return replace(
-            self,
-            description=replace(self.description, trials=(trial,)),
-            preprocessing=self.preprocessing.of(position),
-            weights={name: weight[position : position + 1] for name, weight in self.weights.items()},
-        )
-
     @property
     def trials(self) -> list[int]:
         """The numbers of the trials."""
@@ -217,14 +195,9 @@ class Model:
         frame = frame_of(rows)
         if frame is None:
             return reader.values(self._frame_of_array(rows))
-        # The table that was trained on is read by its rules; one that has the features already is taken as it is.
-        names = set(frame.columns)
-        if names.issuperset(reader.names):
-            return reader.values(frame)
-        if names.issuperset(column.name for column in reader.columns):
-            return Reader.plain(reader.columns).values(frame)
         # Names mean nothing to a model that was trained on an array.
-        if not self.description.is_named and len(inputs) == frame.shape[1]:
+        is_of_array = not self.description.is_named and len(inputs) == frame.shape[1]
+        if is_of_array and not set(frame.columns).issuperset(reader.names):
             frame = frame.set_axis(list(inputs), axis=1)
         return reader.values(frame)
 
@@ -281,20 +254,11 @@ class Model:
 
     def _frame_of_array(self, rows: Any) -> pd.DataFrame:
         """An array ``(n, n_columns)`` as a frame with the columns of `fit`."""
-        # NumPy would make one object of a sparse matrix, and a message about its shape would mislead.
-        if hasattr(rows, "toarray"):
-            raise UsageError("The rows are a sparse matrix; pass rows.toarray().")
-        array = np.asarray(rows)
-        inputs = self.description.inputs
-        if array.ndim != 2:
-            what = type(rows).__name__
-            raise UsageError(f"The rows must be a table, or an array (n, columns), not {what}.")
+        array, inputs = np.asarray(rows), self.description.inputs
         # A cell of a file knows its columns by name alone.
-        if not inputs:
-            raise UsageError("The model reads columns by their names, and an array has none; pass a table with names.")
-        width = array.shape[1]
-        if width != len(inputs):
-            raise UsageError(f"The rows have {width} columns, and the model was trained on {len(inputs)}.")
+        if not inputs or array.ndim != 2 or array.shape[1] != len(inputs):
+            other = f", or an array (n, {len(inputs)})" if inputs else ""
+            raise UsageError(f"The rows must be a table with the names of columns{other}, not {_shape(rows)}.")
         return pd.DataFrame(array, columns=list(inputs))
 
     def _mean(self, rows: Any) -> Floats:
@@ -321,17 +285,13 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         """The arrays and plain values, without the networks that were built of them."""
-        return {
-            # As text, so that skops asks to trust no class but this one and the estimator's.
-            "description": json.dumps(asdict(self.description)),
-            "preprocessing": self.preprocessing.arrays(),
-            "weights": dict(self.weights),
-        }
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.description = parsed(Description, json.loads(state["description"]), "description")
-        self.preprocessing = Preprocessing.from_arrays(state["preprocessing"], is_shared=self.description.is_shared)
-        self.weights = state["weights"]
+
+def _shape(rows: Any) -> str:
+    """The kind of what should be rows, with its shape if it has one."""
+    shape = getattr(rows, "shape", None)
+    return type(rows).__name__ if shape is None else f"{type(rows).__name__} {tuple(shape)}"
 
 
 def why_no_model(config: Config) -> str | None:

@@ -11,32 +11,29 @@ from safetensors.numpy import load
 from ..data.preprocessing import Preprocessing
 from ..errors import UsageError, unknown_name
 from ..options import load_plugins
-from ..results.files import DamagedRecordError, OtherVersionError, UnreadableRecordError
+from ..results.files import DamagedRecordError
 from ..results.records import WEIGHTS, parsed, read_file, read_record
 from ..version import __version__
-from .cell_models import Phase, model_of_cell, one_cell
-from .checks import check_arrays, check_imported, check_reader
+from .cell_models import Phase, model_of_cell
+from .checks import check_arrays, check_imported
 from .model import Description, Model
 from .saving import CONTENTS, KIND, LAYOUT, PREPROCESSING, place
 
 
-def load_model(
-    path: str | PathLike[str], plugins: Collection[str] = (), *, trial: int | None = None, phase: Phase | None = None
-) -> Model:
+def load_model(path: str | PathLike[str], plugins: Collection[str] = (), *, phase: Phase | None = None) -> Model:
     """Open a model. Neither the training data nor the computer that trained it is needed.
 
     Args:
         path: a folder that `Model.save`, an estimator or ``keep_weights=true`` has written; or a
-            cell's folder in the store, ``results/FINGERPRINT``; or a folder of results with one cell.
+            cell's folder in the store, ``results/FINGERPRINT``.
         plugins: modules to import first, if the model or the cell uses parts of your own. Importing a module runs it,
             so a module that only a file names is not imported.
-        trial: the number of one trial, for its network alone; None takes all that did not diverge.
         phase: of a cell, when to look at its networks: ``finetune``, the end of training, with classes, which needs
             ``keep_weights=true``; or ``pretrain``, the encoders as pre-training left them, as long as the cache has
             them. None is ``finetune``.
 
     Raises:
-        UsageError: there is no such model, cell, trial or phase; something is damaged or of another version; weights
+        UsageError: there is no such model, cell or phase; something is damaged or of another version; weights
             were not kept, with the command that trains them again; or a plugin is needed that is not named.
     """
     folder = place(path)
@@ -44,11 +41,10 @@ def load_model(
         raise UsageError(unknown_name(f"phase={phase} is unknown", str(phase), get_args(Phase), "the phases"))
     # A cell has no such file itself: its saved model lies in a folder of its own within it.
     if not (folder / CONTENTS).exists():
-        return model_of_cell(one_cell(folder), plugins, trial, phase or "finetune")
+        return model_of_cell(folder, plugins, phase or "finetune")
     if phase is not None:
         raise UsageError(f"{folder} is a saved model, which has one phase: name a cell's folder.")
-    model = read_model(folder, plugins)
-    return model if trial is None else model.only(trial)
+    return read_model(folder, plugins)
 
 
 def read_model(folder: Path, plugins: Collection[str]) -> Model:
@@ -63,10 +59,12 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
         plain = parsed(dict[str, Any], contents.get("model"), "model")
         layout = plain.pop("version", None)
         if layout != LAYOUT:
-            raise OtherVersionError(f"it has layout {layout!s:.20}, and version {__version__} reads layout {LAYOUT}")
+            raise UsageError(
+                f"{folder} was saved by another version of scarf-lightning; load it there, or fit it again with "
+                f"{__version__}."
+            )
         check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         description = parsed(Description, plain, "model")
-        check_reader(list(description.rules), description.columns)
         # Files that the record does not list have no hash, and are not read.
         for needed in (WEIGHTS, PREPROCESSING):
             if needed not in contents["files"]:
@@ -76,12 +74,6 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
         vectors = read_file(folder, contents, PREPROCESSING, lambda content: to_vectors(load(content)))
         model = Model(description, vectors, read_file(folder, contents, WEIGHTS, load))
         check_arrays(model)
-    except OtherVersionError as error:
-        raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error
-    except UnreadableRecordError as error:
-        raise UsageError(f"{folder} cannot be used: {error}.") from error
-    except DamagedRecordError as error:
-        raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
+    except (DamagedRecordError, OSError) as error:
+        raise UsageError(f"{folder} cannot be used: {error}; copy it again, or save it anew.") from error
     return model

@@ -4,10 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from functools import cache
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from hydra import compose
 from omegaconf import DictConfig, OmegaConf
@@ -22,7 +20,10 @@ from ..sweeping.hydra import hydra_started, read_config
 from .model import why_no_model
 
 OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind", "unlabelled")
-OF_THE_COMMAND = {*OF_THE_RUN, *(f"dataset.{option}" for option in OF_A_FILE)} - {"trainer", "recipe"}
+OF_THE_COMMAND = {*OF_THE_RUN, "regime", *(f"dataset.{option}" for option in OF_A_FILE)} - {
+    "trainer",
+    "recipe",
+}
 """Options of ``train.py`` that mean nothing to an estimator."""
 
 PARAMETERS = {
@@ -44,7 +45,6 @@ OF_LABELS = (
     "metric",
     "network.head",
     "pretrain.probe",
-    "regime",
 )
 """Options of supervised training and of its measures."""
 
@@ -53,8 +53,6 @@ ALWAYS = {"dataset.path": "X", "keep_weights": True, "keep_predictions_mb": 0}
 
 def plain(value: Any) -> Any:
     """A value as configurations hold it: numpy's numbers, texts and arrays, paths and devices become Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, (PathLike, torch.device)):
@@ -107,8 +105,8 @@ def config_of(
         if why := why_no_model(chosen):
             raise UsageError(f"{estimator} cannot use this: {why}; choose another method.")
         check_target(chosen, kind)
-    else:
-        _check_without_labels(estimator, chosen)
+    elif chosen.is_pretrained and chosen.part("pretrain").uses_labels:
+        raise UsageError(f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another.")
     # An option without effect is most often a slip, such as the rate of another corruption.
     _refuse_effectless(given, unused_options(chosen))
     return chosen
@@ -126,12 +124,6 @@ def _parameter_sentence(sentence: str) -> str:
     if option not in PARAMETERS:
         return sentence
     return f"{PARAMETERS[option]}{space}{rest.replace(', not null.', ', not None.')}"
-
-
-def _check_without_labels(estimator: str, chosen: Config) -> None:
-    """Refuse a pre-training that looks at labels."""
-    if chosen.is_pretrained and chosen.part("pretrain").uses_labels:
-        raise UsageError(f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another.")
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:
@@ -156,11 +148,6 @@ def _axes(given: Mapping[str, Any]) -> dict[str, str]:
 
 @cache
 def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
-    try:
-        # Hydra asks for it.
-        Path.cwd()
-    except FileNotFoundError as error:
-        raise UsageError("The working folder is deleted; change to another one with os.chdir.") from error
     with hydra_started(plugins):
         # X is read as a file is, so its options are those of a file.
         return compose("train", overrides=["dataset=csv", *overrides])

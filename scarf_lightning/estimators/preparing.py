@@ -18,7 +18,6 @@ from ..errors import UsageError
 from ..options import Config
 from ..options.settings import DatasetSettings
 from .labels import GivenLabels
-from .model import Model
 from .parameters import PARAMETERS
 
 Weights = NDArray[np.float64] | None
@@ -46,16 +45,6 @@ def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table
     options = _reading_options(config.dataset, features)
     table = read_table(features, target, options, name=SOURCE, source=SOURCE, split_by=split_by)
     return replace(table, notes=(*notes, *table.notes))
-
-
-def table_for(encoders: Model, frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights) -> Table:
-    """The table of rows as the trained encoders of a model read them."""
-    split_by, _, frame = _split_by(frame, config)
-    reader = encoders.description.reader
-    # The model's reader has learnt the columns, so they are not read anew.
-    columns = zip(reader.columns, encoders.values(frame).T, strict=True)
-    table = Table.of(columns, target, name=SOURCE, source=SOURCE, split_by=split_by)
-    return replace(table, reader=reader).weighted(weights)
 
 
 def without_labels(frame: pd.DataFrame, config: Config) -> Table:

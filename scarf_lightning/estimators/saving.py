@@ -10,8 +10,9 @@ shapes are checked before anything is built.
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from os import PathLike, fsdecode
+from os import PathLike
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -19,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save as as_safetensors
 
-from ..data.reading.frames import is_half_a_character
 from ..errors import UsageError
 from ..results.files import UNFINISHED, DamagedRecordError, temporary
 from ..results.records import WEIGHTS, new_record, read_record
@@ -35,20 +35,11 @@ LAYOUT = 6
 
 
 def place(path: "str | PathLike[str]") -> Path:
-    """A path, with ``~`` for the user's home.
-
-    Raises:
-        UsageError: it is no path, or cannot be one.
-    """
-    if not isinstance(path, (str, PathLike)):
-        raise UsageError(f"The place of a model must be a path, not {path!r}.")
-    text = fsdecode(path)
-    if "\0" in text or is_half_a_character(text):
-        raise UsageError(f"{text!r} can be no path: it holds a NUL character, or half a character.")
+    """A path, with ``~`` for the user's home. Raises UsageError if it is none."""
     try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise UsageError(f"{text} has no meaning here: {error}") from error
+        return Path(path).expanduser()
+    except (TypeError, RuntimeError) as error:
+        raise UsageError(f"The folder of a model must be a path, not {path!r}: {error}.") from error
 
 
 def save(
@@ -59,7 +50,7 @@ def save(
 ) -> None:
     """Write a model into a folder of its own; see `Model.save`."""
     try:
-        ours = _files_to_replace(folder)
+        is_replaced = _is_replaced(folder)
         # Written beside its place and then renamed, so a reader finds the old model or the new one, and never half of
         # one.
         with temporary(folder) as made:
@@ -68,21 +59,21 @@ def save(
                 for file, arrays in ((WEIGHTS, weights), (PREPROCESSING, preprocessing)):
                     content = as_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
                     (place / file).write_bytes(content)
-            if ours is None:
-                made.rename(folder)
+            if is_replaced:
+                _replace(folder, made)
             else:
-                _replace(folder, made, ours)
+                made.rename(folder)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror or error}.") from error
 
 
-def _files_to_replace(folder: Path) -> list[str] | None:
-    """The files in a model's folder, which may be replaced; None if there is no such folder."""
+def _is_replaced(folder: Path) -> bool:
+    """True if there is such a folder, which may be replaced: it is empty or a model's."""
     # Renaming would replace the link, and leave what it leads to as it is.
     if folder.is_symlink():
         raise UsageError(f"{folder} is a link; name the folder that it leads to, or another one.")
     if not folder.exists():
-        return None
+        return False
     if not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder.")
     there = sorted(path.name for path in folder.iterdir())
@@ -93,11 +84,11 @@ def _files_to_replace(folder: Path) -> list[str] | None:
     # A slip, such as a home folder, must not cost files that are no model's.
     if foreign := [name for name in there if name not in files]:
         raise UsageError(f"{folder} holds {foreign[0]}, which is not part of a model; name an empty or a new folder.")
-    return there
+    return True
 
 
-def _replace(folder: Path, made: Path, ours: list[str]) -> None:
-    """Put a new folder in the place of a model's with these files. The old one comes back if that fails."""
+def _replace(folder: Path, made: Path) -> None:
+    """Put a new folder in the place of a model's. The old one comes back if that fails."""
     old = folder.parent / f"{UNFINISHED}{uuid4().hex}"
     try:
         folder.rename(old)
@@ -106,9 +97,4 @@ def _replace(folder: Path, made: Path, ours: list[str]) -> None:
         if old.exists():
             old.rename(folder)
         raise
-    for name in ours:
-        (old / name).unlink(missing_ok=True)
-    for path in old.iterdir():
-        # A file that appeared meanwhile is somebody else's.
-        path.rename(folder / path.name)
-    old.rmdir()
+    rmtree(old)

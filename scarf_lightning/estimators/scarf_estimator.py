@@ -20,13 +20,11 @@ from ..data.table import Table
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config
-from ..options.combinations import is_in
 from .defaults import Default
 from .model import Model
 from .parameters import config_of, plain
 
 NO_AXES = (
-    "encoder",
     "n_trials",
     "random_state",
     "device",
@@ -36,29 +34,10 @@ NO_AXES = (
     "verbose",
 )
 """Parameters that are not axes of the configuration."""
-OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
-"""Parameters that an encoder to start from settles."""
-OPTIONS_OF_AN_ENCODER = ("encoding", "dataset", "network.encoder")
-"""Options that it settles."""
 AUTO = "auto"
 """Pre-training by the default, if it helps; the recipe by the number of labels."""
 DOT = "__"
 """Stands for the dot of an option in the name of a parameter, as in ``corruption__rate``."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """X as `fit` was given it.
-
-    Attributes:
-        frame: the rows as a frame, whose columns have names.
-        is_named: the columns had names. Those of an array are called x0, x1 and so on.
-        names: of the columns, if all of them are text; None otherwise.
-    """
-
-    frame: pd.DataFrame
-    is_named: bool
-    names: NDArray[np.object_] | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -150,13 +129,6 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(options, Mapping):
             raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {options!r}.")
         axes = self._axes() | dict(default.options if default is not None else {})
-        if getattr(self, "encoder", None) is not None:
-            settled = [name for name in OF_AN_ENCODER if name in axes]
-            settled += [f"options: {name}" for name in options if is_in(name, OPTIONS_OF_AN_ENCODER)]
-            if settled:
-                raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
-            # Networks that start from an encoder have had their pre-training.
-            axes["pretrain"] = "none"
         seed = plain(self.random_state)
         # None or a generator: a whole number is drawn, so that the cell has one seed, as on the command line.
         if not isinstance(seed, int):
@@ -169,25 +141,23 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 parameters[option] = value
         return config_of({**axes, **options}, parameters, estimator=type(self).__name__, kind=self._kind)
 
-    def _given(self, X: Any) -> Given:
-        """X in `fit`."""
+    def _given(self, X: Any) -> pd.DataFrame:
+        """X in `fit` as a frame. The columns of an array are called x0, x1 and so on."""
         frame = frame_of(X)
         if frame is None:
             # Columns may hold anything: a column that is left out may be infinite.
-            array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
-            names = [f"x{position}" for position in range(array.shape[1])]
-            return Given(pd.DataFrame(array, columns=names), is_named=False, names=None)
+            array = validate_data(self, X, dtype=None, ensure_all_finite=False, ensure_min_samples=2)
+            return pd.DataFrame(array, columns=[f"x{position}" for position in range(array.shape[1])])
         twice = frame.columns[frame.columns.duplicated()]
         if len(twice):
             raise UsageError(f"X has more than one column {twice[0]!r}; rename all but one.")
         if len(frame) < 2 or not len(frame.columns):
             # scikit-learn has its own words for these.
             check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
-        given = X.columns if isinstance(X, pd.DataFrame) else frame.columns
-        # scikit-learn checks the names of columns only if all of them are text.
-        are_text = all(isinstance(name, str) for name in given)
-        names_of_text = frame.columns.to_numpy(dtype=object) if are_text else None
-        return Given(frame.reset_index(drop=True), is_named=True, names=names_of_text)
+        # It checks the names of columns only if all of them are text.
+        names = X.columns if isinstance(X, pd.DataFrame) else frame.columns
+        validate_data(self, frame.set_axis(list(names), axis=1), skip_check_array=True)
+        return frame.reset_index(drop=True)
 
     def _rows(self, X: Any) -> Any:
         """X in prediction, for the model. Arrays are checked against the X of `fit` as scikit-learn does."""
@@ -199,19 +169,15 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, frame, reset=False, skip_check_array=True)
         return frame
 
-    def _keep(self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, given: Given) -> None:
+    def _keep(
+        self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, X: Any, given: pd.DataFrame
+    ) -> None:
         """Set the attributes of a fitted estimator."""
-        inputs = tuple(given.frame.columns)
-        self.model_ = replace(model, description=replace(model.description, inputs=inputs, is_named=given.is_named))
+        inputs, is_named = tuple(given.columns), frame_of(X) is not None
+        self.model_ = replace(model, description=replace(model.description, inputs=inputs, is_named=is_named))
         self._trials = plain([dict(row) for row in rows])
         self._reading = plain([vars(reading) for reading in table.reading])
         self._n_features_out = len(model.trials) * model.encoder.width
-        self.n_features_in_ = given.frame.shape[1]
-        if given.names is not None:
-            self.feature_names_in_ = given.names
-        # A second fit may have columns without names.
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -35,7 +35,7 @@ class ScarfTransformer(ScarfEstimator):
         if not config.is_pretrained:
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
         given = self._given(X)
-        table = without_labels(given.frame, config)
+        table = without_labels(given, config)
         model, rows = pretrain(config, table, verbose=bool(self.verbose))
-        self._keep(model, rows, table, given)
+        self._keep(model, rows, table, X, given)
         return self

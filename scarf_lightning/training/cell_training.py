@@ -54,7 +54,7 @@ from ..options.combinations import (
 from ..randomness import Purpose, Streams
 from ..results import CellStore, Claim, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
-from .pretraining import Start, add, cached, joined
+from .pretraining import add, cached, joined
 from .trained_stack import TrainedStack, package_versions
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ class CellTraining:
         notes: sentences on options that have no effect on these data, and on copies of rows.
         console: shows progress; None shows none.
         tell: called after each epoch.
-        start: encoders that networks start from, in place of a pre-training.
         holds_back: validation labels train nothing, even if nothing stops or chooses in a trial: the caller judges by
             them.
         most_at_once: the largest stack that fits into the memory; None for no limit.
@@ -96,7 +95,6 @@ class CellTraining:
     notes: Sequence[str] = ()
     console: "Console | None" = None
     tell: Tell | None = None
-    start: Start | None = None
     holds_back: bool = False
     most_at_once: int | None = None
     warning: str | None = None
@@ -251,32 +249,23 @@ class CellTraining:
             kept = [trial for trial in block if trial in trials]
             yield kept, block
 
-    def run(
-        self, trials: Sequence[int], block: Sequence[int] | None = None, *, predicts_validation: bool = False
-    ) -> TrainedStack:
+    def run(self, trials: Sequence[int], block: Sequence[int] | None = None) -> TrainedStack:
         """Train one stack: pre-train if the cell does, and run the method.
 
         Args:
             trials: the trials to keep.
             block: all trials to train at once; None adds no others.
-            predicts_validation: predict the validation rows too, before the test rows, as a search needs.
         """
         together = list(trials if block is None else block)
-        stack = self.stack(together, predicts_validation=predicts_validation)
+        stack = self.stack(together)
         pretraining = self.pretrain(stack)
         # A method that trains each trial alone needs no block, so the trials of others are left out from here on.
         if self.parts.method.trains_each_alone and list(trials) != together:
             if pretraining is not None:
                 pretraining = pretraining.of([together.index(trial) for trial in trials])
-            stack = self.stack(trials, predicts_validation=predicts_validation)
-        start = None
-        # Encoders that are given take the place of a pre-training.
-        if self.start is not None:
-            start = self.start.weights(stack.trials)
-        elif pretraining is not None:
-            start = pretraining.part("encoder")
-        phase = SupervisedPhase(self.config.finetune, start)
-        outcome = self.parts.method.run(stack, phase)
+            stack = self.stack(trials)
+        start = None if pretraining is None else pretraining.part("encoder")
+        outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
         # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
@@ -295,7 +284,7 @@ class CellTraining:
             return {}
         return stack.probed(settings, pretext, pretraining.part("encoder"))
 
-    def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
+    def stack(self, trials: Sequence[int]) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
         encoded = self.parts.encoding.encode(self.table)
 
@@ -313,10 +302,6 @@ class CellTraining:
             watches=watches,
             pretrain_rows=self.config.pretrain.rows,
         )
-        if self.start is not None:
-            data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))
-        if predicts_validation:
-            data = replace(data, predicted=np.concatenate([data.validation, data.test], axis=1))
         network, settings = self.parts.network, self.config.network
         return Stack(encoded, data, self.streams, self.hardware, network, settings, self._watch)
 

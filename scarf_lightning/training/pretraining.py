@@ -1,16 +1,11 @@
-"""Initial weights of the networks of a stack: a pre-training, loaded or trained, or encoders of another training."""
+"""The pre-trainings of a stack, loaded from the cache or added to it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
-from ..data.preprocessing import Preprocessing
 from ..engine.fit import Fit
 from ..results import Claim, PretrainedTrial, PretrainingStore
 
@@ -84,31 +79,3 @@ def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
         curves=list(kept.curve),
         diverged=np.array([diverged]),
     )
-
-
-@dataclass(frozen=True)
-class Start:
-    """Encoders from which networks start in place of a pre-training: trial t from encoder t modulo E.
-
-    Attributes:
-        encoders: the weights of the E encoders by name, ``(E, ...)``.
-        preprocessing: of the rows before each encoder.
-    """
-
-    encoders: Mapping[str, NDArray[Any]]
-    preprocessing: Preprocessing
-
-    def weights(self, trials: Sequence[int]) -> dict[str, Tensor]:
-        """The weights of f for T trials by name, ``(T, ...)``."""
-        positions = self._positions(trials)
-        return {name: torch.from_numpy(np.array(weight[positions])) for name, weight in self.encoders.items()}
-
-    def preprocess(self, trials: Sequence[int], fitted: Preprocessing) -> Preprocessing:
-        """The preprocessing of T trials, with what their target has ``fitted`` to their labels."""
-        encoder_preprocessing = self.preprocessing.take(self._positions(trials))
-        return replace(encoder_preprocessing, target=fitted.target)
-
-    def _positions(self, trials: Sequence[int]) -> NDArray[np.int64]:
-        """The position of each trial's encoder."""
-        n_encoders = len(self.preprocessing.fill)
-        return np.array(trials, dtype=np.int64) % n_encoders

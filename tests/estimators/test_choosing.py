@@ -8,7 +8,7 @@ from scipy.stats import ttest_rel
 
 from scarf_lightning import load_model
 from scarf_lightning.data.targets import Classes, Number
-from scarf_lightning.estimators import defaults, fitting
+from scarf_lightning.estimators import fitting
 from scarf_lightning.estimators.fitting import row_losses
 from scarf_lightning.training import CellTraining
 from tests.estimators.small import small, table
@@ -85,44 +85,17 @@ def test_the_rows_that_no_network_trains_on_judge(is_regressor: bool, tmp_path: 
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), fitted.predict(X))
 
 
-@pytest.mark.parametrize("helps", [False, True])
-@pytest.mark.parametrize("diverges", [False, True])
-def test_too_few_rows_to_judge_train_the_network_of_the_study_unless_it_diverges(
-    helps: bool, diverges: bool, monkeypatch: pytest.MonkeyPatch
+def test_too_few_rows_to_judge_train_both_if_the_network_from_scratch_diverges(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is what it is by itself. If it diverges, both are trained, and the other one is kept."""
-    expected, other = ("scarf", "none") if helps else ("none", "scarf")
-    monkeypatch.setattr(defaults, "HELPING", {"classes": {20: helps, len(y) + 1: not helps}})
-    trained = list[str]()
-    judged = fitting._judged
+    losses = fitting._losses
 
-    def noted(cell: CellTraining) -> Any:
-        trained.append(cell.config.pretrain.name)
-        records, losses = judged(cell)
-        if diverges and cell.config.pretrain.name == expected:
-            losses = np.full(len(losses), np.inf)
-        return records, losses
+    def diverging(cell: CellTraining) -> Any:
+        records, found = losses(cell)
+        return records, np.full(len(found), np.inf) if cell.config.pretrain.name == "none" else found
 
-    monkeypatch.setattr(fitting, "_judged", noted)
+    monkeypatch.setattr(fitting, "_losses", diverging)
     fitted = small(pretrain="auto", n_trials=2).fit(X, y)
-    alone = small(pretrain=other if diverges else expected, n_trials=2).fit(X, y)
-    assert trained == ([expected, "scarf", "none"] if diverges else [expected])
+    assert str(fitted.choice_).startswith("Pre-training helps: ")
+    alone = small(pretrain="scarf", n_trials=2).fit(X, y)
     np.testing.assert_array_equal(fitted.predict_proba(X), alone.predict_proba(X))
-    if diverges:
-        assert str(fitted.choice_).startswith("Pre-training hurts" if helps else "Pre-training helps: ")
-    else:
-        why = "trained without pre-training, which is cheaper"
-        if helps:
-            why = "pre-trained, because SCARF helps with 20 labels in the study"
-        assert fitted.choice_ == f"16 validation rows are too few to tell: {why}."
-
-
-@pytest.mark.parametrize(
-    ("n_labels", "budget"), [(5, 20), (20, 20), (99, 50), (100, None), (499, None), (500, 500), (9999, 500)]
-)
-def test_the_nearest_answer_of_the_study_is_that_of_fewer_labels(
-    n_labels: int, budget: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(defaults, "HELPING", {"classes": {20: True, 50: True, 100: False, 500: True}})
-    assert defaults.helping_budget("classes", n_labels) == budget
-    assert defaults.helping_budget("a plugin's", n_labels) is None

@@ -1,6 +1,5 @@
 """The training of a classifier whose user chooses nothing: by the number of labels, which a sentence names."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from scarf_lightning import ScarfClassifier, ScarfRegressor
-from scarf_lightning.estimators.defaults import HELPING, MANY, MOST, SOME, default_for
+from scarf_lightning.estimators.defaults import MANY, MOST, SOME, default_for
 from scarf_lightning.options import Config
-from tests.composing import ROOT
 
 ROWS = pd.DataFrame(np.random.default_rng(5).normal(size=(MOST.fewest, 2)), columns=["a", "b"])
 LABELS = (ROWS["a"] > 0).astype(int)
@@ -82,15 +80,3 @@ def test_it_learns_as_well_as_the_authors_network(load: Any, n: int, said: str, 
 
     assert (len(train), model.choice_) == (n, said)
     assert model.score(rows.iloc[test], labels.iloc[test]) >= least
-
-
-@pytest.mark.parametrize(("kind", "heading"), [("classes", "Classes"), ("number", "Numbers")])
-def test_what_helps_is_what_the_page_of_the_study_says(kind: str, heading: str) -> None:
-    page = (ROOT / "study/third_edition/page.md").read_text(encoding="utf-8")
-    _, _, section = page.partition(f"## {heading}: does it help, and beside what?\n")
-    rows = re.findall(r"^\| SCARF, over no pre-training \|(.*)\|$", section.partition("\n## ")[0], re.MULTILINE)
-    answers = {}
-    for row in rows:
-        for labels, cell in zip((20, 50, 100, 500), row.split("|"), strict=True):
-            answers[labels] = cell.strip().endswith(": yes")
-    assert HELPING[kind] == answers

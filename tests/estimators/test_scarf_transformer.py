@@ -69,7 +69,6 @@ def test_without_labels_and_a_pre_training_there_is_nothing_to_learn() -> None:
         {"finetune.learning_rate": 9.0},
         {"finetune.class_weight": "balanced"},
         {"method": "mixup"},
-        {"regime": "few", "regime.labels": 20},
         {"metric": "auroc"},
         {"pretrain.probe": 2},
     ],
