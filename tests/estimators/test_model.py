@@ -182,10 +182,7 @@ def test_each_phase_embeds_bit_for_bit_as_the_network_embeddings_in_the_stack(
     for phase, expected in embeddings_in_the_stack(trained).items():
         both = load_model(trained.folder, phase=phase).transform(trained.rows)
         assert (both.dtype, both.shape) == (np.float32, (120, 2 * WIDTH))
-        for trial in (0, 1):
-            embedded = load_model(trained.folder, trial=trial, phase=phase).transform(trained.rows)
-            np.testing.assert_array_equal(embedded, expected[trial].astype(np.float32), err_msg=phase)
-            np.testing.assert_array_equal(embedded, both[:, trial * WIDTH : (trial + 1) * WIDTH], err_msg=phase)
+        np.testing.assert_array_equal(both, np.concatenate(list(expected), axis=1).astype(np.float32), err_msg=phase)
         assert (expected[0] != expected[1]).any()
 
 
@@ -199,11 +196,8 @@ def saved(scarf: OfACell, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_cell_is_its_saved_model(scarf: OfACell, saved: Path) -> None:
     expected = scarf.model.predict_proba(scarf.rows)
-    for path in (scarf.folder, scarf.folder.parent, saved):
+    for path in (scarf.folder, saved):
         np.testing.assert_array_equal(load_model(path).predict_proba(scarf.rows), expected)
-    alone, of_cell = load_model(saved, trial=1), load_model(scarf.folder, trial=1)
-    assert alone.trials == [1]
-    np.testing.assert_array_equal(alone.predict_proba(scarf.rows), of_cell.predict_proba(scarf.rows))
     assert scarf_lightning.load_model is load_model
 
 
@@ -236,12 +230,10 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
 @pytest.mark.parametrize(
     ("path", "asked", "sentence"),
     [
-        (".", {"trial": 7}, r"has no finished trial 7. Its finished trials are: 0, 1\."),
         (".", {"phase": "tuned"}, r"phase=tuned is unknown. The phases are: finetune, pretrain\."),
-        ("model", {"trial": 7}, r"The model has no trial 7. Its trials are: 0, 1\."),
         ("model", {"phase": "pretrain"}, "is a saved model, which has one phase: name a cell's folder"),
-        ("nowhere", {}, "nowhere is no model: there is no such folder"),
-        ("stacks", {}, r"is no model: it has no model\.json"),
+        ("nowhere", {}, r"nowhere is no model: it has neither model\.json nor cell\.json"),
+        ("stacks", {}, r"is no model: it has neither model\.json nor"),
     ],
 )
 def test_a_wrong_name_is_refused(path: str, asked: dict[str, Any], sentence: str, scarf: OfACell, saved: Path) -> None:
@@ -255,12 +247,9 @@ def copy(scarf: OfACell, tmp_path: Path) -> Path:
     return shutil.copytree(scarf.folder, tmp_path / scarf.folder.name)
 
 
-def test_weights_that_were_evicted_and_a_folder_of_several_cells_are_said(copy: Path) -> None:
-    with pytest.raises(UsageError, match=r"of trial 1 of cell \w+ are not in the cache; repeat its command with"):
-        load_model(copy, trial=1, phase="pretrain")
-    shutil.copytree(copy, copy.with_name("0" * 16))
-    with pytest.raises(UsageError, match=r"holds 2 cells; name the folder of one, as .*0000.$"):
-        load_model(copy.parent)
+def test_weights_that_were_evicted_are_said(copy: Path) -> None:
+    with pytest.raises(UsageError, match=r"of trial 0 of cell \w+ are not in the cache; repeat its command with"):
+        load_model(copy, phase="pretrain")
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ class TestWeights:
         ("of_classes", "of_rows", "sentence"),
         [
             ({2: 1}, None, r"The classes, \[0, 1\], are not in class_weight"),
-            ({0: -1}, None, "class_weight gives 0 the weight -1, not 0 or more"),
+            ({0: -1}, None, r"class_weight must give each class a weight of 0 or more, not {0: -1}"),
             (None, -np.ones(80), "Negative values in data passed to `sample_weight`"),
             (None, np.ones((80, 2)), "1D array or scalar"),
             (None, np.ones(3), r"sample_weight.shape == \(3,\), expected \(80,\)"),

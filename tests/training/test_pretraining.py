@@ -11,7 +11,6 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save
 
-from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
@@ -19,7 +18,7 @@ from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.pretraining import Start, add, cached, joined
+from scarf_lightning.training.pretraining import add, cached, joined
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.results.sealing import replace_file
@@ -261,19 +260,3 @@ class TestCached:
         assert store.missing([0, 1, 2]) == [1]
         again = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
         assert again.diverged.tolist() == [False, True, False]
-
-
-def test_a_start_is_the_preprocessing_and_the_weights_of_encoder_t_modulo_e() -> None:
-    """Three encoders serve five trials; what the target has fitted is of the trials themselves."""
-    numbers = np.arange(18, dtype=float).reshape(3, 3, 2)
-    start = Start({"weight": numbers[0]}, Preprocessing(*numbers, is_shared=False, target=np.zeros((3, 1))))
-    own = np.array([[7.0], [8.0]])
-    fitted = Preprocessing(*np.zeros((3, 2, 2)), is_shared=True, target=own)
-
-    preprocessing = start.preprocess([4, 0], fitted)
-
-    for name, array in zip(("fill", "shift", "scale"), numbers, strict=True):
-        np.testing.assert_array_equal(getattr(preprocessing, name), array[[1, 0]])
-    np.testing.assert_array_equal(preprocessing.target, own)
-    assert not preprocessing.is_shared
-    np.testing.assert_array_equal(start.weights([4, 0])["weight"], numbers[0][[1, 0]])

@@ -144,18 +144,6 @@ def test_a_prediction_that_is_not_finite_is_divergence_too(ran: TrainedStack) ->
     assert [row["diverged"] for row in record.rows] == [None, None, "finetune"]
 
 
-def test_a_trial_is_measured_on_its_test_rows_alone(wdbc: Table) -> None:
-    """Its method predicts the validation rows in front of them."""
-    trained = training_of(config_of("method=logistic"), wdbc).run([1], predicts_validation=True)
-    (row,) = trained.record([1]).rows
-
-    test = trained.stack.data.test[0]
-    of_test = trained.outcome.predictions[0][-len(test) :]
-    assert trained.outcome.predictions.shape[1] == len(test) + 57
-    assert row["accuracy"] == (of_test.argmax(axis=1) == wdbc.labels[test]).mean()
-    assert row["finetune_epochs"] is row["pretrain_steps"] is None
-
-
 def test_a_probed_cell_has_the_probes_of_its_frozen_embeddings_in_its_rows(wdbc: Table) -> None:
     config = config_of("pretrain=scarf", "pretrain.probe=0", "trainer.threads=1")
     training = training_of(config, wdbc)
