@@ -54,8 +54,9 @@ def check_arrays(model: Model) -> None:
     for name, array in {**model.weights, **model.preprocessing.arrays()}.items():
         if len(array) != n_trials or (name in VECTORS and array.shape[1:] != (n_columns,)):
             raise DamagedRecordError(f"{name} has the shape {array.shape} for {n_trials} trials of {n_columns} columns")
-        # A number whose gaps networks see is not imputed.
-        if not np.isfinite(array).all() and name != "fill":
+        # The ends of a network's bins may be infinite, and a number whose gaps networks see is not imputed.
+        is_sound = ~np.isnan(array) if name in model.weights else np.isfinite(array)
+        if not is_sound.all() and name != "fill":
             raise DamagedRecordError(f"{name} holds NaN or an infinite value")
 
 
