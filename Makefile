@@ -12,7 +12,7 @@ ALL_MARKS := not gpu and not slurm and not ray
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu
-.PHONY: mlflow ray clean
+.PHONY: ray clean
 
 ablation: $(RUNS)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax recipe=practical
@@ -54,7 +54,7 @@ UV := build/uv/bin/uv
 WHEELS := --only-binary :all: --no-binary antlr4-python3-runtime --no-binary liac-arff
 # The packages that numbers, files and figures depend on. Some bounds of others are younger than a year.
 DATED := torch numpy pandas scipy scikit-learn pyarrow matplotlib rich safetensors threadpoolctl openpyxl xgboost-cpu lightgbm catboost \
-	tensorboard hypothesis pytest
+	hypothesis pytest
 CHOSEN_lowest := --resolution lowest-direct
 CHOSEN_middle := $(DATED:%=--exclude-newer-package %=2025-11-25)
 CHOSEN_newest := --resolution highest
@@ -132,15 +132,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PIP_INSTALL) '.[dev]' --quiet
 	touch $(RUNS) $@
 
-# MLflow needs older versions of some packages than the pinned ones, so it is installed beside the tests.
-mlflow: $(INSTALLED) build/mlflow/.installed
-	PYTHONPATH=build/mlflow $(BIN)/pytest -q -rs -m "slow or not slow" -k mlflow tests/estimators tests/loggers
-
-build/mlflow/.installed:
-	$(BIN)/pip install --quiet --no-compile --target build/mlflow "mlflow-skinny>=3.17,<4"
-	touch $@
-
-# Hydra's launcher for Ray needs an older cloudpickle than skrub, so it is installed beside the tests, too.
+# Hydra's launcher for Ray needs an older cloudpickle than skrub, so it is installed beside the tests.
 ray: $(INSTALLED) build/ray/.installed
 	PYTHONPATH=$(CURDIR)/build/ray $(BIN)/pytest -q -m ray tests/launchers
 

@@ -26,13 +26,10 @@ EXTRAS = {
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
     "catboost": "catboost",
-    "tensorboard": "tensorboard",
     "hydra_plugins.hydra_joblib_launcher": "joblib",
     "hydra_plugins.hydra_optuna_sweeper": "optuna",
 }
 """Packages that an installation may lack, by the name of their module, and the extra that brings each of them."""
-WITHOUT_EXTRA = {"mlflow": "mlflow", "sqlalchemy": "mlflow"}
-"""Modules of packages without an extra, and the package to install."""
 
 FOLDER_OF_SKRUB, FORMERLY = "SKB_DATA_DIRECTORY", "SKRUB_DATA_DIRECTORY"
 """The variable that names skrub's folder of data sets, and its former name."""
@@ -43,7 +40,7 @@ def require(package: str, what: str) -> None:
     """Make sure that a package of an extra is installed. Call it before the package is imported.
 
     Args:
-        package: its module, one of `EXTRAS` or `WITHOUT_EXTRA`.
+        package: its module, one of `EXTRAS`.
         what: needs it, as the message begins: ``method=xgboost``, or a file.
 
     Raises:
@@ -52,9 +49,7 @@ def require(package: str, what: str) -> None:
     # The package is looked for, not imported: an import may take seconds.
     if find_spec(package) is None:
         name = package.rpartition(".")[2]
-        requirement = WITHOUT_EXTRA.get(package)
-        command = f"pip install {requirement}" if requirement else installing(EXTRAS[package])
-        raise UsageError(f"{what} needs the package {name}: {command}.")
+        raise UsageError(f"{what} needs the package {name}: {installing(EXTRAS[package])}.")
 
 
 def installing(extra: str) -> str:

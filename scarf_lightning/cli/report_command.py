@@ -17,17 +17,18 @@ from ..options.checking import checked
 from ..reporting.blocks import Section, Table, failure, fault_of_blocks, not_drawn
 from ..reporting.cell_results import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..reporting.report_options import NAMES, ReportOptions
-from ..reporting.run_results import reported
+from ..reporting.run_results import ComparedRun, reported
 from ..reporting.sentences import title_of
 from ..results import columns, read_failure
 from ..screen import command_line
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
-from ..sweeping.expand import expand
+from ..sweeping.expand import ExpandedSweep, expand
 from ..sweeping.folders import SWEEPS, overrides_notation
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
 from ..verdicts.answers import CANNOT_TELL
+from .tables import differing_options
 
 if TYPE_CHECKING:
     from ..reporting.drawings import Drawing
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 REFERENCE = "reference"
 """The answer of a competitor that others are compared with."""
+IN_WANDB = ("effects", "summary", "worth")
+"""The tables of a page that its run in W&B has."""
 OPTIONS = ("results", "sweeps", "out", "sections", "plugins", *NAMES)
 """The options of a report; other arguments narrow it by columns of its results."""
 
@@ -229,6 +232,58 @@ def write(
     )
 
 
+def log_sweep(run: ComparedRun, request: ExpandedSweep, *, is_new: bool) -> list[str]:
+    """Show the answer of a run in W&B, in a run of its own: sentences, tables, figures and the page.
+
+    Args:
+        run: that has ended.
+        request: of its cells.
+        is_new: a trial was trained in it; without one, W&B has the answer already if it was written here.
+
+    Returns:
+        Sentences on what could not be written.
+    """
+    from ..loggers import wandb_runs
+    from ..loggers.wandb_workspace import save_workspace
+    from ..loggers.writing import reason
+    from ..reporting.default_drawings import default_drawings
+    from ..reporting.making import make_report, write_report
+
+    first, answers, sentences = run.tried[0].cell, run.answers, run.in_words
+    settings, results, group = first.config.logger.wandb, first.results, first.group
+    fingerprints = [each.folder.name for each in run.tried if each.folder is not None]
+    is_shown = not is_new and wandb_runs.is_written(results, wandb_runs.id_of_sweep(fingerprints))
+    if not sentences or is_shown:
+        return []
+    # Like every view, it shows what the store has: nothing is lost if it cannot be written, for whatever reason.
+    try:
+        require_report("The page of the answer in W&B")
+        page = make_report(
+            answers.results,
+            default_drawings(answers.results),
+            answers.options,
+            title=title_of(answers.results, answers.options.reference),
+            command=command_line("report.py", [f"results={results}"]),
+        )
+        folder = write_report(page, results / "tables" / "page").parent
+        wandb_runs.write_sweep(
+            settings,
+            results,
+            fingerprints,
+            group,
+            sentences,
+            command=command_line("train.py", [*request.flags, *request.arguments]),
+            tables={table.name: table.data for table in _tables(page) if table.name in IN_WANDB},
+            page=folder,
+        )
+        if settings.mode == "online":
+            axes = differing_options([each.cell.axes() for each in run.tried])
+            save_workspace(group, axes, answers.options.measure, settings, results)
+    except Exception as error:
+        return [f"Not all of the answer of {group} is in W&B: {reason(error)}."]
+    return []
+
+
 def _data_of(table: Table | None) -> pd.DataFrame:
     """The data of a table; empty if the page has none."""
     return pd.DataFrame() if table is None else table.data
@@ -241,11 +296,12 @@ def _summary(page: "Report") -> Table | None:
 
 def _table_named(page: "Report", name: str) -> Table | None:
     """The table of this name; None if the page has none."""
-    for section in page.sections:
-        for block in section.blocks:
-            if isinstance(block, Table) and block.name == name:
-                return block
-    return None
+    return next((table for table in _tables(page) if table.name == name), None)
+
+
+def _tables(page: "Report") -> list[Table]:
+    """The tables of a page."""
+    return [block for section in page.sections for block in section.blocks if isinstance(block, Table)]
 
 
 def logger_overrides(asked: Sequence[str]) -> list[str]:

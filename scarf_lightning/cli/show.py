@@ -42,7 +42,6 @@ from .tables import (
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
-    from ..reporting.run_results import ComparedRun
 
 LONGEST_TABLE = 200
 """Cells above which a sweep is shown a line a setting, over the datasets, instead of a line a cell."""
@@ -152,8 +151,12 @@ class Terminal:
                 console.print(means_by_axis(answers.by_axis.product, answers.results, metric, console.width))
             if n_skipped:
                 console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
-            for problem in _log_answers(run, request, surveyed[0].cell):
-                screen(stderr=True).say(problem)
+            if "wandb" in surveyed[0].cell.config.logger.views:
+                # Imports Lightning and matplotlib.
+                from .report_command import log_sweep
+
+                for problem in log_sweep(run, request, is_new=n_skipped < len(shown)):
+                    self.say(problem)
             console.say(_keep_table(shown, surveyed[0].cell))
         else:
             (each,) = surveyed
@@ -203,16 +206,6 @@ def _trained(surveyed: SurveyedCell) -> Trained:
     """A cell's rows, with what decides how long they train."""
     config = surveyed.cell.config
     return Trained(surveyed.rows, config.recipe, config.pretrain.max_epochs)
-
-
-def _log_answers(run: "ComparedRun", request: ExpandedSweep, first: Cell) -> list[str]:
-    """Write the answers of a run to its loggers; sentences on what could not be written."""
-    if not first.config.logger.views:
-        return []
-    # Imports what loggers need.
-    from .logged_answers import log_answers
-
-    return log_answers(run, request, first.config.logger, first.results)
 
 
 def _with_levels(surveyed: SurveyedCell) -> Rows:

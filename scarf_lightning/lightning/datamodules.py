@@ -1,10 +1,11 @@
 """The LightningDataModule of a table, for Lightning's own loop."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
+from inspect import signature
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -87,11 +88,19 @@ class TableDataModule(pl.LightningDataModule):
                 raise UsageError(f"{option} is no option of a table; give it to the module, as PretrainModule([...]).")
         if own:
             composed([*source, *own])
+        self._keep_options(own, trials)
         self.trials = tuple(range(trials))
         self._options = [*source, *own, f"trials={trials}"]
         # The stacks of the modules, which outlive a call of the trainer.
         self._stacks: WeakKeyDictionary[PlainModule, Stack] = WeakKeyDictionary()
         self._stack: Stack | None = None
+
+    def _keep_options(self, options: Sequence[str], trials: int) -> None:
+        """Make the options the hyperparameters, by their names: Lightning refuses a name that the module has, too."""
+        named = dict(option.split("=", 1) for option in options if "=" in option)
+        # Lightning compares them with every argument that it does not ignore, and a table equals nothing.
+        arguments = {*signature(TableDataModule).parameters, *signature(type(self)).parameters} - {"trials"}
+        self.save_hyperparameters({"trials": trials} | named, ignore=[*arguments])
 
     def setup(self, stage: str) -> None:
         """Make the networks of the trainer's module."""

@@ -63,8 +63,7 @@ class PlainModule(pl.LightningModule, StackModule):
             cotrains=isinstance(self, Cotraining),
             has_own_encoder=self.own_encoder is not None,
         )
-        if self.options:
-            self.save_hyperparameters({"options": list(self.options)})
+        self.save_hyperparameters({"options": list(self.options)})
         if data is not None:
             data.equip(self)
 

@@ -1,4 +1,4 @@
-"""Views of the store in W&B, TensorBoard and any logger of Lightning's: one run for each cell. They can be made again
+"""Views of the store in W&B and any logger of Lightning's: one run for each cell. They can be made again
 from its files at any time."""
 
 from .live import live_curves

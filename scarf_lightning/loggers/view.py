@@ -1,8 +1,9 @@
 """View of a cell for every logger, read from the store."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 from ..intervals import SIZES, Interval, level_interval, median_sizes
@@ -42,11 +43,6 @@ class CellView:
             ``validation_error`` is that of the kept weights, for a search to choose by.
         trials: a row for each trial.
         failure: why the cell failed, if it did.
-        answer: ``answer`` and ``against``, the competitor that it is compared with; none before a sweep has ended.
-        notes: what people read of it first.
-        job: ``cell``, or ``sweep`` for the run that has the answers of all.
-        tables: of a sweep, by name.
-        page: the folder of the page of a sweep.
     """
 
     id: str
@@ -58,11 +54,12 @@ class CellView:
     summary: dict[str, float]
     trials: "pd.DataFrame"
     failure: str | None = None
-    answer: Mapping[str, str] = field(default_factory=dict)
-    notes: str | None = None
-    job: str = "cell"
-    tables: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)
-    page: Path | None = None
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What a logger has beside the configuration: name, group and tags, and why the cell failed."""
+        described = {"name": self.name, "group": self.group, "tags": self.tags}
+        return described if self.failure is None else described | {"failure": self.failure}
 
 
 def cell_view(
@@ -111,7 +108,7 @@ def unstored_view(
     failure: str,
     name: str | None = None,
 ) -> CellView:
-    """The view of a cell that failed before the store described it; ``key`` identifies what was asked for."""
+    """The view of a cell that failed before the store described it; ``key`` identifies what was wanted."""
     import pandas as pd
 
     return CellView(
@@ -183,37 +180,29 @@ def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, floa
     import pandas as pd
 
     trials = cell.trials
+    split = cell.description["options"].get("split")
+    values: dict[str, Any] = {}
     if len(trials):
         trials = trials.assign(validation_error=validation_errors(cell))
-    values: dict[str, Any] = {}
-    # A cell on numbers has no accuracy, and a model of another library no epochs.
-    for column in (*(metric.name for metric in metrics()), *MEANS):
-        if column in trials:
-            values[column] = trials[column].mean()
-    sizes_of_trials = {}
-    for name in SIZES:
-        if name in trials:
-            sizes_of_trials[name] = trials[name].astype("float64").tolist()
-    sizes = median_sizes(sizes_of_trials)
+        sizes = median_sizes({name: trials[name].astype("float64").tolist() for name in SIZES if name in trials})
     for metric in metrics():
+        # A cell on numbers has no accuracy, and a trial that diverged no metric.
         known = trials[metric.name].dropna().tolist() if metric.name in trials else []
         # One trial shows no spread.
-        if len(known) < 2:
-            continue
-        ends = levels.get(metric.name)
-        if ends is None:
-            ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
-        values[metric.name], values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
-        values[f"{metric.name}_std"] = float(pd.Series(known).std())
+        if len(known) > 1:
+            interval = levels.get(metric.name) or level_interval(known, sizes, split, metric.bounds)
+            for name, value in zip(("", "_low", "_high", "_std"), (*interval, stdev(known)), strict=True):
+                values[f"{metric.name}{name}"] = value
+        elif known:
+            values[metric.name] = known[0]
+    for column in MEANS:
+        if column in trials:
+            values[column] = trials[column].mean()
     for column in SUMS:
-        if column in trials and trials[column].notna().any():
-            values[column] = trials[column].sum()
-    summary: dict[str, float] = {}
-    for name, value in values.items():
-        if not pd.isna(value):
-            summary[name] = float(value)
-    summary["trials"] = len(trials)
-    return summary
+        if column in trials:
+            values[column] = trials[column].sum(min_count=1)
+    known_values = {name: float(value) for name, value in values.items() if not pd.isna(value)}
+    return known_values | {"trials": float(len(trials))}
 
 
 def validation_errors(cell: StoredCell) -> list[float]:

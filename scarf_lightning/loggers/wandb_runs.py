@@ -1,8 +1,9 @@
 """W&B runs, each of which is opened, written and finished in one way. Offline runs use no network."""
 
+import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,10 @@ from pytorch_lightning.loggers import WandbLogger
 from ..errors import UsageError
 from ..options.run_settings import WandbSettings
 from .places import SUMMARY, own_environment, shortened
-from .view import CellView
+from .view import CellView, plain_table
 
 if TYPE_CHECKING:
+    import pandas as pd
     import wandb
 
 FOLDER = "wandb"
@@ -91,16 +93,52 @@ class RunLogger(WandbLogger):
 def opened(view: CellView, results: Path, settings: WandbSettings) -> Iterator[RunLogger]:
     """The run of a cell, which is finished at the end of the block, or has failed with the cell."""
     described: dict[str, Any] = {"name": view.name, "group": view.group, "tags": view.tags}
-    notes = view.failure or view.notes
-    if notes is not None:
-        described["notes"] = notes
+    if view.failure is not None:
+        described["notes"] = view.failure
     is_failed = view.failure is not None
-    with open_run(
-        settings, results, view.id, described, job=view.job, n_trials=len(view.trials), failed=is_failed
-    ) as logger:
-        # A column of W&B's table of runs is of the summary or of the configuration.
-        logger.experiment.summary.update(dict(view.answer))
+    with open_run(settings, results, view.id, described, n_trials=len(view.trials), failed=is_failed) as logger:
         yield logger
+
+
+def write_sweep(
+    settings: WandbSettings,
+    results: Path,
+    fingerprints: Collection[str],
+    group: str,
+    sentences: Sequence[str],
+    *,
+    command: str,
+    tables: "Mapping[str, pd.DataFrame]",
+    page: Path,
+) -> None:
+    """Write the run of a sweep: its answer in sentences, tables, and the page with its figures.
+
+    Args:
+        settings, results: as of `open_run`.
+        fingerprints: of its cells; the run of the same cells is replaced.
+        group: of the runs of its cells.
+        sentences: the answer.
+        command: that trained it.
+        tables: by name.
+        page: the folder of the page.
+    """
+    described = {"name": f"{group}: the answer", "group": group, "notes": "\n".join(sentences)}
+    with open_run(settings, results, id_of_sweep(fingerprints), described, job="sweep") as logger:
+        logger.log_hyperparams({"command": command, "cells": len(fingerprints)})
+        logger.experiment.summary.update({"answer": sentences[0]})
+        for name, frame in tables.items():
+            logger.log_table(name, *plain_table(frame))
+        logger.log_page(page)
+
+
+def id_of_sweep(fingerprints: Collection[str]) -> str:
+    """The id of the run of a sweep of these cells."""
+    return f"sweep-{hashlib.sha256(' '.join(sorted(fingerprints)).encode()).hexdigest()[:12]}"
+
+
+def is_written(results: Path, id: str) -> bool:
+    """True if a run of this id was written on this machine."""
+    return any((results / FOLDER).glob(f"*run-*-{id}"))
 
 
 def draw_over_epochs(run: "wandb.Run", place: str) -> None:

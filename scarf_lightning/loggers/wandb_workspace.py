@@ -1,13 +1,16 @@
 """A workspace of W&B for a sweep: its runs alone, with panels by axis. W&B's own client makes it."""
 
+import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..importing import require
 from ..metrics import Metric
 from ..options.axes import BASES
 from ..options.run_settings import WandbSettings
+from ..results import write_whole
 from .places import LONGEST_NAME, shortened
 
 if TYPE_CHECKING:
@@ -15,20 +18,20 @@ if TYPE_CHECKING:
 
 PHASES = ("pretrain", "finetune")
 ELLIPSIS = "..."
+ADDRESSES = "workspaces.json"
+"""The file of the addresses of workspaces, by group."""
 PLAIN = re.compile(r"[\w ,.:/+-]+")
 
 
-def save_workspace(
-    group: str, axes: Sequence[str], metric: Metric, settings: WandbSettings, *, url: str | None = None
-) -> str:
-    """Save the workspace of the runs of a group, and return its address.
+def save_workspace(group: str, axes: Sequence[str], metric: Metric, settings: WandbSettings, results: Path) -> None:
+    """Save the workspace of the runs of a group, in place of its earlier one.
 
     Args:
         group: of the runs, as `CellView` has it.
         axes: options that vary among them, such as ``corruption`` and ``pretrain.max_epochs``.
         metric: of the bars.
         settings: of the project.
-        url: of the workspace of this group that is there already; None makes one.
+        results: the folder of all results, in which the address of each workspace is kept.
 
     Raises:
         UsageError: the package ``wandb_workspaces`` is not installed.
@@ -39,22 +42,21 @@ def save_workspace(
     from wandb_workspaces import expr
     from wandb_workspaces.workspaces.interface import RunsetSettings, Workspace
 
+    file = results / "wandb" / ADDRESSES
+    addresses = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     sections = sections_of(axes, metric)
-    shown = RunsetSettings()
-    if is_filtered(group):
-        shown = RunsetSettings(filters=[expr.Metric("Group") == group])
-    if url is None:
+    shown = RunsetSettings(filters=[expr.Metric("Group") == group] if is_filtered(group) else [])
+    if group in addresses:
+        workspace = Workspace.from_url(addresses[group])
+        workspace.sections, workspace.runset_settings = sections, shown
+    else:
         entity = settings.entity or wandb.Api().default_entity
         name = shortened(group, ELLIPSIS)
         workspace = Workspace(
             entity=str(entity), project=settings.project, name=name, sections=sections, runset_settings=shown
         )
-    else:
-        workspace = Workspace.from_url(url)
-        workspace.sections, workspace.runset_settings = sections, shown
-    workspace.save()  # type: ignore[no-untyped-call]
-    saved: str = workspace.url
-    return saved
+    workspace.save()
+    write_whole(file, json.dumps(addresses | {group: workspace.url}))
 
 
 def is_filtered(group: str) -> bool:

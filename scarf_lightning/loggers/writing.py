@@ -3,21 +3,23 @@
 A view that cannot be written loses nothing, for the store has everything that it shows.
 """
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..options.axes import TARGET
+from ..options.logger_classes import arguments_of, logger_class
 from ..options.run_settings import LoggerSettings
-from .places import SUMMARY, TRIALS
+from .places import SUMMARY, TRIALS, as_file_name, remove_own
 from .view import CellView, mean_curves, plain_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from pytorch_lightning.loggers import Logger
 
-LABELS = {"wandb": "W&B", "tensorboard": "TensorBoard", "mlflow": "MLflow"}
-"""The names of loggers in sentences, where they are not those of their sections."""
+OF_LIGHTNING = ("metrics.csv", "hparams.yaml", "events.out.tfevents.*")
+"""Files that Lightning's loggers write for a run."""
 
 
 def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -> list[str]:
@@ -30,44 +32,44 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
     for name in settings.views:
         # A view shows what the store has, so that nothing is lost if it cannot be written, for whatever reason.
         try:
-            opened = _opened(name, view, Path(results), settings)
-            with _every_process_writes(), opened as logger:
-                write(view, logger, per_trial=settings.per_trial)
+            with _every_process_writes():
+                if name == "wandb":
+                    # Imports Lightning.
+                    from .wandb_runs import opened
+
+                    with opened(view, Path(results), settings.wandb) as logger:
+                        write(view, logger, view.config, per_trial=settings.per_trial)
+                else:
+                    with _opened(view, Path(results), name, settings.others[name]) as logger:
+                        write(view, logger, view.described | view.config, per_trial=settings.per_trial)
         except Exception as error:
-            problems.append(f"{view.name} ({view.id}) is not in {LABELS.get(name, name)}: {_reason(error)}.")
+            called = "W&B" if name == "wandb" else name
+            problems.append(f"{view.name} ({view.id}) is not in {called}: {reason(error)}.")
     return problems
 
 
-def write(view: CellView, logger: "Logger", *, per_trial: bool) -> None:
+def write(view: CellView, logger: "Logger", config: Mapping[str, Any], *, per_trial: bool) -> None:
     """Write a cell through a logger of Lightning's: its configuration, curves, trials and summary.
 
-    Metrics are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, and ``summary/<metric>``. The answer
-    is part of the configuration. A logger that has tables gets the trials as one, ``trials_table``, and those of a
-    sweep; one that keeps files gets its page.
+    Metrics are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, and ``summary/<metric>``. A logger of
+    tables gets the trials as one, ``trials_table``.
 
     Args:
         view: the cell.
         logger: a new one of this cell alone.
+        config: its hyperparameters.
         per_trial: as of `mean_curves`.
     """
     status = "failed"
     try:
-        logger.log_hyperparams({**view.config, **view.answer})
+        logger.log_hyperparams(dict(config))
         for phase, curves in mean_curves(view.curves, per_trial=per_trial).items():
             _log_rows(logger, phase, curves)
-        log_table = getattr(logger, "log_table", None)
-        for name, frame in view.tables.items():
-            if log_table is not None:
-                log_table(name, *plain_table(frame))
-        log_page = getattr(logger, "log_page", None)
-        if log_page is not None and view.page is not None:
-            log_page(view.page)
         if len(view.trials):
-            if log_table is not None:
-                log_table("trials_table", *plain_table(view.trials))
+            if hasattr(logger, "log_table"):
+                logger.log_table("trials_table", *plain_table(view.trials))
             else:
-                numbers = view.trials.set_index("trial").select_dtypes("number")
-                _log_rows(logger, TRIALS, numbers)
+                _log_rows(logger, TRIALS, view.trials.set_index("trial").select_dtypes("number"))
         if view.summary:
             summary = {f"{SUMMARY}/{name}": value for name, value in view.summary.items()}
             logger.log_metrics(summary, 0)
@@ -77,32 +79,47 @@ def write(view: CellView, logger: "Logger", *, per_trial: bool) -> None:
         logger.finalize(status)
 
 
+def reason(error: Exception) -> str:
+    """The message of an error in one line, without a full stop."""
+    words = " ".join(str(error).split())
+    return words.removesuffix(".") or type(error).__name__
+
+
 def _log_rows(logger: "Logger", place: str, frame: "pd.DataFrame") -> None:
     """Log the values of a frame, whose index is their step; missing ones are left out."""
     for step, values in frame.iterrows():
-        known = values.dropna()
-        metrics = {f"{place}/{name}": float(value) for name, value in known.items()}
+        metrics = {f"{place}/{name}": float(value) for name, value in values.dropna().items()}
         logger.log_metrics(metrics, int(step))  # type: ignore[call-overload]
 
 
-def _opened(name: str, view: CellView, results: Path, settings: LoggerSettings) -> AbstractContextManager["Logger"]:
-    """The logger of this name for one cell, in place of what it wrote of the cell before."""
-    # Each imports Lightning.
-    if name == "wandb":
-        from . import wandb_runs
+@contextmanager
+def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]) -> Iterator["Logger"]:
+    """The logger of a section for one cell, with the options of the section as they are given.
 
-        return wandb_runs.opened(view, results, settings.wandb)
-    if name == "tensorboard":
-        from . import tensorboard
-
-        return tensorboard.opened(view, results)
-    if name == "mlflow":
-        from . import mlflow_runs
-
-        return mlflow_runs.opened(view, results, settings.mlflow)
-    from . import custom
-
-    return custom.opened(view, results, name, settings.others[name])
+    Where the class takes ``save_dir``, ``name``, ``version`` or ``run_name`` and the section leaves them out, they are
+    ``<results>/<section>``, the name of the cell and its fingerprint. A folder of ``<save_dir>/*/<fingerprint>`` that
+    holds files of Lightning's loggers and nothing else is replaced.
+    """
+    cls = logger_class(name, section)
+    of_the_cell = {
+        "save_dir": str(results / name),
+        "name": as_file_name(view.name),
+        "version": view.id,
+        "run_name": view.name,
+    }
+    arguments = {option: value for option, value in of_the_cell.items() if option in arguments_of(cls)}
+    arguments |= {option: value for option, value in section.items() if option != TARGET}
+    if "save_dir" in arguments and arguments.get("version") == view.id:
+        # A cell may have had another name when it was written last.
+        remove_own(Path(arguments["save_dir"]).glob(f"*/{view.id}"), *OF_LIGHTNING)
+    logger = cls(**arguments)
+    try:
+        yield logger
+    finally:
+        # Lightning leaves a run of W&B's kind open, and the next cell would go on in it.
+        finish = getattr(logger.experiment, "finish", None)
+        if callable(finish):
+            finish()
 
 
 @contextmanager
@@ -118,9 +135,3 @@ def _every_process_writes() -> Iterator[None]:
         yield
     finally:
         rank_zero_only.rank = rank
-
-
-def _reason(error: Exception) -> str:
-    """The message of an error in one line, without a full stop."""
-    words = " ".join(str(error).split())
-    return words.removesuffix(".") or type(error).__name__

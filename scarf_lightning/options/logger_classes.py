@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import os
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -21,8 +20,6 @@ UNIFIED = "lightning.pytorch"
 """The name of `pytorch_lightning` in Lightning's other package, which most examples use."""
 OF_THE_CELL = ("save_dir", "name", "version", "run_name")
 """Arguments that the writer sets for each cell where a section leaves them out."""
-MLFLOW_URI = "MLFLOW_TRACKING_URI"
-"""The variable of MLflow's own that says where runs are."""
 
 
 def check_loggers(settings: LoggerSettings, asked: str = "logger") -> None:
@@ -40,10 +37,6 @@ def check_loggers(settings: LoggerSettings, asked: str = "logger") -> None:
             check_logger(view, settings.others[view])
         else:
             require(view, f"{asked}={view}")
-    # A server needs no database here.
-    is_local = not (settings.mlflow.tracking_uri or os.environ.get(MLFLOW_URI))
-    if settings.mlflow.write and is_local:
-        require("sqlalchemy", f"{asked}=mlflow")
 
 
 def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:

@@ -18,24 +18,6 @@ class WandbSettings(Options):
 
 
 @dataclass
-class TensorBoardSettings(Options):
-    """The event files of TensorBoard."""
-
-    write: bool = option(False, "write event files for each cell; logger=tensorboard sets it")
-
-
-@dataclass
-class MlflowSettings(Options):
-    """Where MLflow keeps the runs."""
-
-    tracking_uri: str | None = option(
-        None, "server or database of the runs; null is MLFLOW_TRACKING_URI, or a database in the results folder"
-    )
-    experiment: str = option("scarf-lightning", "experiment of the runs")
-    write: bool = option(False, "write a run for each cell; logger=mlflow sets it")
-
-
-@dataclass
 class LoggerSettings(Options):
     """Where curves are shown, beside the store.
 
@@ -46,28 +28,20 @@ class LoggerSettings(Options):
     sections_by_target: ClassVar[str | None] = "others"
     per_trial: bool = option(False, "show a curve a trial beside the mean over trials")
     wandb: WandbSettings = field(default_factory=WandbSettings)
-    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
-    mlflow: MlflowSettings = field(default_factory=MlflowSettings)
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def views(self) -> list[str]:
         """The names of the loggers that are written."""
-        is_written = {
-            "wandb": self.wandb.write and "disabled" not in (self.wandb.mode, os.environ.get("WANDB_MODE")),
-            "tensorboard": self.tensorboard.write,
-            "mlflow": self.mlflow.write,
-        }
-        named = [name for name, written in is_written.items() if written]
-        return [*named, *self.others]
+        is_off = "disabled" in (self.wandb.mode, os.environ.get("WANDB_MODE"))
+        return ["wandb", *self.others] if self.wandb.write and not is_off else [*self.others]
 
     def without_secrets(self) -> Self:
-        """The same without what may hold a key or a password: the arguments of a class by _target_, and an address."""
+        """The same without what may hold a key or a password: the arguments of a class by _target_."""
         targets = {}
         for name, section in self.others.items():
             targets[name] = {"_target_": section["_target_"]}
-        mlflow = replace(self.mlflow, tracking_uri=None)
-        return replace(self, others=targets, mlflow=mlflow)
+        return replace(self, others=targets)
 
 
 @dataclass

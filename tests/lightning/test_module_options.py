@@ -66,3 +66,4 @@ def test_a_subclass_of_ones_own_has_the_options_of_its_base() -> None:
 def test_options_of_a_table_are_written_alike(data: dict[str, str]) -> None:
     made = TableDataModule("f.csv", "y", **data)
     assert "scaling=minmax" in made._options
+    assert made.hparams["scaling"] == "minmax"

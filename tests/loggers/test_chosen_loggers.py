@@ -1,11 +1,8 @@
-"""Choice of loggers on the command line, in files and in what earlier releases stored."""
-
-from typing import Any
+"""Choice of loggers on the command line, and in files."""
 
 import pytest
 
 from scarf_lightning import UsageError
-from scarf_lightning.options import read
 from scarf_lightning.sweeping.cell import named
 from tests.composing import cells_of, config_of
 
@@ -16,8 +13,7 @@ MINE = "+logger.mine={_target_:pytorch_lightning.loggers.CSVLogger,save_dir:logs
     ("chosen", "views"),
     [
         ("none", []),
-        ("mlflow", ["mlflow"]),
-        ("both", ["wandb", "tensorboard"]),
+        ("tensorboard", ["tensorboard"]),
         ("[wandb,csv]", ["wandb", "csv"]),
         ("[csv,wandb]", ["wandb", "csv"]),
     ],
@@ -29,7 +25,7 @@ def test_loggers_are_chosen_by_name_and_several_by_a_list(chosen: str, views: li
 
 def test_a_class_is_a_section_and_no_logger_makes_another_cell() -> None:
     (usual,) = cells_of()
-    (cell,) = cells_of("logger=csv", MINE, "+logger.csv.prefix=a", "logger.mlflow.experiment=b")
+    (cell,) = cells_of("logger=csv", MINE, "+logger.csv.prefix=a", "logger.wandb.project=b")
     assert cell.config.logger.others == {
         "csv": {"_target_": "pytorch_lightning.loggers.CSVLogger", "prefix": "a"},
         "mine": {"_target_": "pytorch_lightning.loggers.CSVLogger", "save_dir": "logs"},
@@ -53,13 +49,3 @@ def test_a_cell_is_not_named_after_its_logger() -> None:
 def test_what_is_no_logger_is_refused(override: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=f"^{sentence}"):
         cells_of(override)
-
-
-@pytest.mark.parametrize(
-    ("name", "views"), [("none", []), ("tensorboard", ["tensorboard"]), ("both", ["wandb", "tensorboard"])]
-)
-def test_what_earlier_releases_stored_is_read(name: str, views: list[str]) -> None:
-    stored: dict[str, Any] = config_of().recorded()
-    stored["logger"] = {"name": name, "per_trial": True, "wandb": {"mode": "online", "project": "p", "entity": None}}
-    logger = read(stored).logger
-    assert (logger.views, logger.per_trial, logger.wandb.mode) == (views, True, "online")

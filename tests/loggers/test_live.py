@@ -7,7 +7,7 @@ import pytest
 
 from scarf_lightning.loggers import live as module
 from scarf_lightning.loggers import live_curves
-from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
+from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from tests.loggers.made_up import OPEN_RUN, FakeRun
 
 ONLINE = LoggerSettings(wandb=WandbSettings(mode="online", write=True))
@@ -56,7 +56,7 @@ def test_a_server_that_goes_away_stops_no_training(
     [
         LoggerSettings(),
         LoggerSettings(wandb=WandbSettings(write=True)),
-        LoggerSettings(tensorboard=TensorBoardSettings(write=True), wandb=WandbSettings(mode="online")),
+        LoggerSettings(others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}}),
     ],
 )
 def test_where_nobody_looks_nothing_is_opened(

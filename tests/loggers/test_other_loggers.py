@@ -17,7 +17,7 @@ from scarf_lightning import UsageError
 from scarf_lightning.loggers import CellView, write_views
 from scarf_lightning.loggers.view import mean_curves
 from scarf_lightning.options.logger_classes import check_loggers
-from scarf_lightning.options.run_settings import LoggerSettings, MlflowSettings
+from scarf_lightning.options.run_settings import LoggerSettings
 from tests.cells import some_config
 from tests.loggers.made_up import view_of
 
@@ -189,10 +189,8 @@ def test_what_can_be_written_is_not_made_by_the_check() -> None:
 
 def test_the_store_keeps_nothing_that_may_be_a_key() -> None:
     others = recording(api_key="secret").others
-    database = MlflowSettings(tracking_uri="postgresql://me:secret@host/runs", experiment="mine")
-    config = some_config(logger=LoggerSettings(others=others, mlflow=database))
+    config = some_config(logger=LoggerSettings(others=others))
     recorded = config.recorded()
     assert recorded["logger"]["others"] == {"mine": {"_target_": RECORDER}}
-    assert recorded["logger"]["mlflow"]["experiment"] == "mine"
     assert "secret" not in json.dumps(recorded)
     assert config.logger.others == others

@@ -1,39 +1,26 @@
 """Views of made-up cells, written in this process."""
 
-import json
 import os
-import re
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
-from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from scarf_lightning.intervals import mean_interval
 from scarf_lightning.loggers import CellView, cell_view, write_views
 from scarf_lightning.loggers.view import mean_curves, run_name
 from scarf_lightning.loggers.wandb_runs import open_run
-from scarf_lightning.options.run_settings import LoggerSettings, TensorBoardSettings, WandbSettings
+from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.options.settings import PretrainSettings
-from scarf_lightning.results import load_cell
 from tests.cells import some_record
 from tests.loggers.made_up import OPEN_RUN, FakeRun, finished, view_of
 from tests.loggers.wandb_files import runs, table
 
-WRITTEN, IN_EVENTS, ONLINE = (
-    WandbSettings(write=True),
-    TensorBoardSettings(write=True),
-    WandbSettings("online", write=True),
-)
-BOTH, WANDB = LoggerSettings(wandb=WRITTEN, tensorboard=IN_EVENTS), LoggerSettings(wandb=WRITTEN)
+CSV = {"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}}
+WRITTEN, ONLINE = WandbSettings(write=True), WandbSettings("online", write=True)
+BOTH, WANDB = LoggerSettings(wandb=WRITTEN, others=CSV), LoggerSettings(wandb=WRITTEN)
 
 
 @pytest.fixture
@@ -97,7 +84,6 @@ def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: P
         assert write_views(view, results, settings) == []
     changed = {name for name, value in os.environ.items() if before.get(name) != value}
     assert changed <= {"WANDB_SERVICE"}, "the address of W&B's own process"
-    assert [folder.parent.name for folder in (results / "tensorboard").glob("*/*")] == ["cells_2026-01-02"]
     (run,) = runs(results)
     assert (run.id, run.name, run.group, run.tags) == (view.id, view.name, view.group, view.tags)
     assert (run.exit_code, run.summary["trials"]) == (0, 2)
@@ -108,59 +94,6 @@ def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: P
     shown = table(results, run, "trials_table")
     assert shown["columns"] == list(view.trials.columns)
     assert [row[shown["columns"].index("accuracy")] for row in shown["data"]] == view.trials["accuracy"].tolist()
-
-
-def test_event_files_hold_the_values_of_the_store(view: CellView, results: Path) -> None:
-    for _ in range(2):  # the later view replaces the earlier one
-        assert write_views(view, results, LoggerSettings(tensorboard=IN_EVENTS, per_trial=True)) == []
-    (folder,) = (results / "tensorboard" / "quick").iterdir()
-    assert folder.name == f"wdbc_defaults_{view.id}"
-    assert len(list(folder.glob("events*"))) == 1
-    events = EventAccumulator(str(folder), size_guidance={"scalars": 0}).Reload()
-    read = {
-        tag: {event.step: pytest.approx(event.value, rel=1e-6) for event in events.Scalars(tag)}
-        for tag in events.Tags()["scalars"]
-    }
-    stored = load_cell(view.config["fingerprint"], results)
-    curves = stored.curves.set_index(["phase", "trial", "epoch"])["validation_loss"].sort_index()
-    for phase in ("pretrain", "finetune"):
-        for trial in (0, 1):
-            assert read[f"{phase}/validation_loss_trial_{trial}"] == curves[phase, trial].to_dict()
-        assert read[f"{phase}/validation_loss_mean"] == curves[phase].groupby("epoch").mean().to_dict()
-    layout = Layout.FromString(events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0])
-    for category in layout.category:
-        for chart in category.chart:
-            (ends,) = chart.margin.series
-            assert {ends.value, ends.lower, ends.upper} <= read.keys()
-            assert ends.value == f"{category.title}/{chart.title.replace(' ', '_')}_mean"
-    assert [category.title for category in layout.category] == ["pretrain", "finetune"]
-    assert read["trials/accuracy"] == stored.trials.set_index("trial")["accuracy"].to_dict()
-    assert read["summary/accuracy"] == {0: stored.trials["accuracy"].mean()}
-    content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
-    given = HParamsPluginData.FromString(content).session_start_info.hparams
-    assert (given["seed"].number_value, given["fingerprint"].string_value) == (0, view.id)
-
-
-@pytest.mark.slow
-def test_tensorboards_own_server_shows_all_curves(view: CellView, results: Path) -> None:
-    assert write_views(view, results, LoggerSettings(tensorboard=IN_EVENTS)) == []
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(results / "tensorboard"), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        try:
-            address = next(found[0] for line in server.stderr if (found := re.search(r"http://\S+:\d+", line)))
-            shown: dict[str, Any] = {}
-            # It reads the files while it serves.
-            for _ in range(300):
-                with urlopen(f"{address}/data/plugin/scalars/tags") as answer:
-                    shown = json.load(answer)
-                if shown:
-                    break
-                time.sleep(0.2)
-        finally:
-            server.terminate()
-    ((_, tags),) = shown.items()
-    assert {"pretrain/validation_loss_mean", "finetune/validation_loss_mean", "summary/accuracy"} <= set(tags)
 
 
 @pytest.mark.slow
@@ -227,10 +160,10 @@ def test_online_without_a_login_and_folders_that_cannot_be_written_are_named(vie
         "logger.wandb.mode=offline."
     )
     assert runs(results) == []
-    assert list((results / "tensorboard").glob("*/*/events*"))
-    for name in ("tensorboard", "wandb"):
+    assert list((results / "csv").glob("*/*/metrics.csv"))
+    for name in ("csv", "wandb"):
         (results / name).rename(results / f"old {name}")
         (results / name).touch()
     called = f"{view.name} ({view.id})"
     begins = [problem.partition(":")[0] for problem in write_views(view, results, BOTH)]
-    assert begins == [f"{called} is not in W&B", f"{called} is not in TensorBoard"]
+    assert begins == [f"{called} is not in W&B", f"{called} is not in csv"]

@@ -3,7 +3,7 @@
 import pytest
 
 from scarf_lightning.options import checked
-from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, TensorBoardSettings, WandbSettings
+from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, WandbSettings
 
 CSV = {"_target_": "pytorch_lightning.loggers.CSVLogger"}
 
@@ -13,10 +13,8 @@ def test_no_logger_is_written_by_default() -> None:
 
 
 def test_loggers_are_written_in_the_order_of_their_sections() -> None:
-    settings = LoggerSettings(
-        others={"mine": CSV}, tensorboard=TensorBoardSettings(write=True), wandb=WandbSettings(write=True)
-    )
-    assert settings.views == ["wandb", "tensorboard", "mine"]
+    settings = LoggerSettings(others={"mine": CSV, "yours": CSV}, wandb=WandbSettings(write=True))
+    assert settings.views == ["wandb", "mine", "yours"]
 
 
 def test_a_section_of_a_lightning_logger_is_read_from_files_and_records() -> None:

@@ -57,9 +57,9 @@ def test_a_comma_in_quotes_brackets_or_braces_separates_nothing() -> None:
 
 
 def test_an_axis_that_takes_several_may_be_swept_in_lists_and_no_other() -> None:
-    both, one = cells_of("logger=[csv,tensorboard],csv")
+    both, one = cells_of("logger=[csv,wandb],csv")
 
-    assert (both.config.logger.tensorboard.write, one.config.logger.tensorboard.write) == (True, False)
+    assert (both.config.logger.views, one.config.logger.views) == (["wandb", "csv"], ["csv"])
     assert refusal("scaling=[minmax,none],zscore") == [
         "scaling=[minmax,none]: name one option, or try each of them with scaling=minmax,none."
     ]

@@ -17,7 +17,7 @@ import scarf_lightning.sweeping.run as running
 from scarf_lightning.cli import show
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, TensorBoardSettings
+from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, WandbSettings
 from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import (
     CellStore,
@@ -246,7 +246,7 @@ class TestSkipping:
         assert "1 of 3 cells were finished already." in capsys.readouterr().out
 
     def test_loggers_of_a_finished_cell_are_said_to_stay(self, capsys: pytest.CaptureFixture[str]) -> None:
-        logged = some_cell(logger=LoggerSettings(tensorboard=TensorBoardSettings(write=True)))
+        logged = some_cell(logger=LoggerSettings(wandb=WandbSettings(write=True)))
         for is_finished in (False, True):
             ran([logged])
             assert ("Its loggers are not written again" in capsys.readouterr().out) is is_finished

@@ -75,7 +75,7 @@ def test_curves_are_sent_live_under_the_name_of_the_cells_run(tmp_path: Path, mo
     monkeypatch.setattr("scarf_lightning.loggers.live_curves", live_curves)
     monkeypatch.setattr("scarf_lightning.loggers.write_views", lambda *_: [])
 
-    ran(tmp_path, *LOGISTIC, "logger=tensorboard", "seed=3")
+    ran(tmp_path, *LOGISTIC, "logger=csv", "seed=3")
 
     (found,) = load(tmp_path)["fingerprint"]
     ((results, fingerprint, name, _),) = opened
@@ -111,7 +111,7 @@ def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, mon
         shown.append(view.failure)
         return []
 
-    (cell,) = cells_of(*LOGISTIC, f"paths.results={tmp_path}", "logger=tensorboard")
+    (cell,) = cells_of(*LOGISTIC, f"paths.results={tmp_path}", "logger=csv")
     monkeypatch.setattr(CellStore, "add", fail)
     monkeypatch.setattr("scarf_lightning.loggers.write_views", write)
     CellLoop(shown=Screen(file=io.StringIO())).train([cell])

@@ -1,0 +1,39 @@
+"""The answer of a sweep in W&B, as its files have it."""
+
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.cli import commands
+from tests.loggers.wandb_files import runs, table
+from tests.processes import TINY, here
+
+PRODUCT = ("trials=3", *TINY, "corruption=mean,marginal", "scaling=zscore,minmax", "logger=wandb")
+
+
+@pytest.mark.slow
+def test_a_sweep_ends_in_a_run_of_its_answer(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    asked = (*PRODUCT, f"paths.results={results}")
+    ran = here(commands.train, *asked, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+
+    found = runs(results)
+    (sweep,) = [run for run in found if run.id.startswith("sweep-")]
+    assert len(found) == 5
+    assert {run.group for run in found} == {sweep.group}
+    on_screen = " ".join(ran.stdout.split())
+    assert all(each in on_screen for each in sweep.notes.splitlines()), "the screen and the run say the same"
+    assert sweep.summary["answer"] == sweep.notes.splitlines()[0]
+    assert sweep.config["cells"] == 4
+    effects = table(results, sweep, "effects")
+    difference, place = effects["columns"].index("difference"), effects["columns"].index("effect")
+    assert {row[place] for row in effects["data"]} >= {"scaling", "corruption", "scaling × corruption"}
+    assert all(isinstance(row[difference], float) for row in effects["data"])
+    assert sum(key.startswith("figures/effects.path") for step in sweep.history for key in step) == 1
+
+    before = {path: path.stat().st_mtime_ns for path in (results / "wandb").glob("offline-run-*")}
+    again = here(commands.train, *asked, cwd=tmp_path)
+    assert again.returncode == 0
+    after = {path: path.stat().st_mtime_ns for path in (results / "wandb").glob("offline-run-*")}
+    assert after == before, "what has not changed is not written again"
