@@ -135,9 +135,9 @@ class Terminal:
                 settings |= dict.fromkeys(each.cell.settings())
             console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}")
             if len(shown) > LONGEST_TABLE:
-                console.print(summary_table(shown, console.width, metric))
+                console.print(summary_table(shown, metric))
             else:
-                console.print(sweep_table(shown, console.width, metric))
+                console.print(sweep_table(shown, metric))
             # Imports pandas and SciPy.
             with without_garbage_collection():
                 from ..reporting.run_results import compared_run
@@ -148,7 +148,7 @@ class Terminal:
             answers = run.answers
             answers.remember()
             if answers.by_axis is not None:
-                console.print(means_by_axis(answers.by_axis.product, answers.results, metric, console.width))
+                console.print(means_by_axis(answers.by_axis.product, answers.results, metric))
             if n_skipped:
                 console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
             if "wandb" in surveyed[0].cell.config.logger.views:

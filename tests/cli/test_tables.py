@@ -95,14 +95,6 @@ def test_a_metric_counts_the_trials_in_which_it_is_defined() -> None:
     assert of_cell(epochs)["finetune epochs (median)"] == ["7.5", "", "2"]
 
 
-def test_a_cell_with_unlabelled_rows_says_how_many() -> None:
-    lines = of_cell([row | {"n_labelled": 35, "n_unlabelled": 1104} for row in rows_of(2)])
-    assert lines["labelled training rows (median)"] == ["35", "", "2"]
-    assert lines["unlabelled training rows (median)"] == ["1,104", "", "2"]
-    full = of_cell([row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)])
-    assert not any("labelled" in name for name in full)
-
-
 def test_diverged_trials_are_counted_and_in_no_mean() -> None:
     gone, axes = [row | GONE for row in rows_of(2)], axes_of(some_config())
 
@@ -116,7 +108,7 @@ def test_diverged_trials_are_counted_and_in_no_mean() -> None:
         ["trials", "pretrain epochs", "finetune epochs", "seconds"],
         ["2, 2 diverged", "12", "7", "3.5"],
     ]
-    assert grid(summary_table([(axes, gone), (axes | {"dataset": "other"}, rows_of(2))]))[1] == ["1", "2", "0.5050"]
+    assert grid(summary_table([(axes, gone), (axes | {"dataset": "other"}, rows_of(2))]))[1] == ["1 of 2", "0.5050"]
 
 
 def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
@@ -201,58 +193,32 @@ def test_a_line_says_what_came_out_of_its_cell() -> None:
     assert named[1:] == [["wdbc", "0", "not finished", "", "", ""], ["adult", "1", "0.5000", "12", "7", "1.8"]]
 
 
-VARIED = [
-    some_config(corruption={"name": name, "rate": rate}, scaling={"name": scaling}, regime={"name": regime})
-    for name, rate, scaling, regime in (("single_row", 0.3, "minmax", "noise30"), ("marginal", 0.6, "zscore", "full"))
-]
-
-
-@pytest.mark.parametrize(
-    ("width", "lacking"),
-    [(80, ["pretrain epochs", "finetune epochs", "seconds"]), (100, ["finetune epochs", "seconds"]), (160, [])],
-)
-def test_a_narrow_screen_shows_what_varies_and_the_metric_whole(width: int, lacking: list[str]) -> None:
-    table = sweep_table([(axes_of(config), rows_of(3)) for config in VARIED], width)
-
-    varying = ["regime", "scaling", "corruption", "corruption.rate"]
-    assert grid(table)[0] == varying + [each for each in OUTCOMES[1:] if each not in lacking]
-    lines = printed(table, width)
-    assert max(map(len, lines)) <= width
-    for each in VARIED:
-        told = [each.regime["name"], each.scaling["name"], each.corruption["name"], str(each.corruption["rate"])]
-        assert any(line.split()[:4] == told for line in lines)
-    assert sum("0.5100" in line and "0.4761 to 0.5439" in line for line in lines) == 2
-    # Names that are too long are folded.
+@pytest.mark.parametrize("width", [80, 160])
+def test_no_name_is_cut_off_on_a_narrow_screen(width: int) -> None:
     names = ["a" * 90 + "1", "a" * 90 + "2"]
-    folded = printed(sweep_table([(axes_of(some_config(), name), rows_of(3)) for name in names], width), width)
+
+    folded = printed(sweep_table([(axes_of(some_config(), name), rows_of(3)) for name in names]), width)
+
     assert max(map(len, folded)) <= width
     assert sum("0.5100" in line for line in folded) == 2
     assert "".join(folded).count("a") - "".join(folded).count("accuracy") >= 180
-    assert not any("…" in line for line in folded)
 
 
 @pytest.mark.parametrize("table", [sweep_table, summary_table])
-def test_many_options_that_vary_are_one_column_of_what_is_unusual(table: Callable[..., Table]) -> None:
+def test_many_options_that_vary_share_a_column_of_what_differs(table: Callable[..., Table]) -> None:
     """As of a sweep that varies one option after the other: a column each would be a letter wide."""
     changed: list[dict[str, Any]] = [
         {}, {"patience": 7}, {"schedule": "cosine"}, {"weight_decay": 0.1}, {"min_steps": 50}, {"ties": "last"},
-        {"gradient_clip": 1.0}, {"batch_size": 32}, {"beta2": 0.95},
+        {"beta2": 0.95},
     ]  # fmt: skip
     cells = []
     for dataset, options in product(("wdbc", "adult"), changed):
         cells.append((axes_of(some_config(finetune=FinetuneSettings(**options)), dataset), rows_of(3)))
 
-    headings, usual, patient, *_ = grid(table(cells, 80))
+    headings, usual, patient, *_ = grid(table(cells))
 
-    assert "options" in headings
-    assert not any("finetune." in heading for heading in headings)
     place = headings.index("options")
-    assert (usual[place], patient[place]) == ("as usual", "finetune.patience=7")
-    lines = printed(table(cells, 80), 80)
-    assert max(map(len, lines)) <= 80
-    assert "As usual: " in " ".join(lines)
-    # Where there is room, each option has its column.
-    assert "finetune.patience" in grid(table(cells, 400))[0]
+    assert (usual[place], patient[place]) == ("", "finetune.patience=7")
 
 
 def printed(table: Table, width: int) -> list[str]:
@@ -293,8 +259,8 @@ def test_trials_with_a_flag_are_counted_in_every_table_and_rows_of_older_version
 
     cells = [(axes_of(some_config(seed=0)), rows), (axes_of(some_config(seed=1)), rows_of(3))]
     headings, *lines = grid(sweep_table(cells))
-    assert [line[headings.index("worse than frequencies")] for line in lines] == ["2 of 3", ""]
-    assert "one class" not in headings
+    assert [line[headings.index("probabilities worse than class frequencies")] for line in lines] == ["2 of 3", ""]
+    assert "one class for every test row" not in headings
 
 
 def test_how_a_table_was_read_is_told_in_words() -> None:

@@ -164,7 +164,7 @@ def test_the_table_of_means_keeps_its_names_on_a_narrow_screen(width: int) -> No
     assert product is not None
     screen = Screen(width=width, force_terminal=False, record=True, file=StringIO())
 
-    screen.print(means_by_axis(product, results, metric_named("accuracy"), width))
+    screen.print(means_by_axis(product, results, metric_named("accuracy")))
 
     text = screen.export_text()
     for name in ("zscore", "minmax", "marginal", "mean", "0.8"):
