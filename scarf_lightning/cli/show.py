@@ -3,7 +3,6 @@
 import math
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -11,13 +10,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import counted, system_error_sentence
 from ..importing import without_garbage_collection
+from ..metrics import Metric
 from ..reporting.levels import LevelledRows, levels_of, levels_of_cell
 from ..results import Rows, Trained, few_steps_note, write_whole
 from ..screen import NotebookLine, doing, screen
@@ -26,6 +26,7 @@ from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, about, largest, sentences
 from ..sweeping.workers import Told, Untold
 from .tables import (
+    Row,
     ShownCells,
     cell_table,
     describe,
@@ -117,104 +118,123 @@ class Terminal:
             from ..reporting import run_results  # noqa: F401
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
-        """Show the table of the cells, the conclusion in sentences, and where the results are."""
-        console = screen()
-        axes = [each.axes for each in surveyed]
+        """Show what was trained, its table, the answer, reservations, and where the results are."""
         metric = chosen_metric(surveyed, request.sweep)
+        cells = _with_levels(surveyed)
+        _show_title(surveyed, cells, n_skipped)
+        _show_table(cells, metric)
+        if len(surveyed) > 1:
+            _show_answer(surveyed, request, n_skipped)
+        _show_reservations(surveyed, cells)
+        _show_places(surveyed, cells, n_skipped)
+
+
+def _with_levels(surveyed: Sequence[SurveyedCell]) -> ShownCells:
+    """The columns and rows of cells, with the intervals of their metrics from predictions, where they are kept."""
+    cells: list[tuple[Row, Rows]] = []
+    for each in surveyed:
+        levels = {}
         # Predictions of very many cells take long to read; their table has no interval.
-        rows = [each.rows for each in surveyed]
-        if len(surveyed) <= LONGEST_TABLE:
-            rows = [_with_levels(each) for each in surveyed]
-        shown = list(zip(axes, rows, strict=True))
-        recipes = {each.cell.config.recipe for each in surveyed}
-        if len(shown) > 1:
-            trials = shared_trials(shown)
-            each_has = "" if trials is None else f"; {counted(trials, 'trial')} each"
-            settings = dict[str, None]()
-            for each in surveyed:
-                settings |= dict.fromkeys(each.cell.settings())
-            console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}")
-            if len(shown) > LONGEST_TABLE:
-                console.print(summary_table(shown, metric))
-            else:
-                console.print(sweep_table(shown, metric))
-            # Imports pandas and SciPy.
-            with without_garbage_collection():
-                from ..reporting.run_results import compared_run
+        if each.folder is not None and len(surveyed) <= LONGEST_TABLE:
+            levels = levels_of_cell(each.folder, each.rows)
+        cells.append((each.axes, LevelledRows(each.rows, levels) if levels else each.rows))
+    return cells
 
-            run = compared_run(request, surveyed)
-            for sentence in run.in_words:
-                console.say(sentence)
-            answers = run.answers
-            answers.remember()
-            if answers.by_axis is not None:
-                console.print(means_by_axis(answers.by_axis.product, answers.results, metric))
-            if n_skipped:
-                console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
-            if "wandb" in surveyed[0].cell.config.logger.views:
-                # Imports Lightning and matplotlib.
-                from .report_command import log_sweep
 
-                for problem in log_sweep(run, request, is_new=n_skipped < len(shown)):
-                    self.say(problem)
-            console.say(_keep_table(shown, surveyed[0].cell))
-        else:
-            (each,) = surveyed
-            store = each.cell.store()
-            # The fingerprint is the name of the cell's folder, for whoever looks for its files.
-            ending = ""
-            if n_skipped:
-                ending = " (finished already)"
-            elif store and each.rows:
-                ending = f" ({store.fingerprint})"
-            console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
-            if each.rows:
-                console.print(cell_table(each.axes, rows[0], metric))
-            if n_skipped and each.cell.config.logger.views:
-                console.say(
-                    "Its loggers are not written again, since it was finished already; "
-                    "scarf_lightning.loggers.write_views shows it anew."
-                )
-        from ..reporting.learning import LEARNS_NOTHING, few_classes_note, not_learnt_notes, probability_note
+def _show_title(surveyed: Sequence[SurveyedCell], cells: ShownCells, n_skipped: int) -> None:
+    """Say which cells are shown: the options that they share."""
+    settings = dict.fromkeys(name for each in surveyed for name in each.cell.settings())
+    recipes = {each.cell.config.recipe for each in surveyed}
+    title = describe(shared_axes([axes for axes, _ in cells]), settings, recipes)
+    if len(surveyed) > 1:
+        trials = shared_trials(cells)
+        each_has = "" if trials is None else f"; {counted(trials, 'trial')} each"
+        screen().say(f"{len(cells)} cells of {title}{each_has}")
+        return
+    store = surveyed[0].cell.store()
+    if n_skipped:
+        title += " (finished already)"
+    # The fingerprint is the name of the cell's folder, for whoever looks for its files.
+    elif store and surveyed[0].rows:
+        title += f" ({store.fingerprint})"
+    screen().say(title)
 
+
+def _show_table(cells: ShownCells, metric: Metric) -> None:
+    """Print the one table of a run."""
+    if len(cells) > LONGEST_TABLE:
+        screen().print(summary_table(cells, metric))
+    elif len(cells) > 1:
+        screen().print(sweep_table(cells, metric))
+    elif cells[0][1]:
+        screen().print(cell_table(*cells[0], metric))
+
+
+def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
+    """Say the answer of several cells, remember the look, and show both in W&B if it is asked for."""
+    # Imports pandas and SciPy.
+    with without_garbage_collection():
+        from ..reporting.run_results import compared_run
+
+    console = screen()
+    run = compared_run(request, surveyed)
+    for sentence in run.in_words:
+        console.say(sentence)
+    run.answers.remember()
+    if run.answers.by_axis is not None:
+        console.print(means_by_axis(run.answers.by_axis.product, run.answers.results, run.answers.options.measure))
+    if "wandb" in surveyed[0].cell.config.logger.views:
+        # Imports Lightning and matplotlib.
+        from .report_command import log_sweep
+
+        for problem in log_sweep(run, request, is_new=n_skipped < len(surveyed)):
+            screen(stderr=True).say(problem)
+
+
+def _show_reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> None:
+    """Say what is to be kept in mind: missing intervals, few steps, networks that have learnt nothing."""
+    from ..reporting.learning import LEARNS_NOTHING, few_classes_note, not_learnt_notes, probability_note
+
+    learning = []
+    for each in surveyed:
         # The constant prediction is no sign that something went wrong.
-        learning = []
-        for each in surveyed:
-            if each.rows and each.axes.get("method") != LEARNS_NOTHING:
-                # The name of the only cell is all that was typed.
-                name = each.cell.called if len(surveyed) > 1 else "this cell"
-                learning.append((name, each.rows, each.target))
-        signs = not_learnt_notes(learning)
-        named_rows = [(name, its) for name, its, _ in learning]
-        signs += [*few_classes_note(named_rows), *probability_note(named_rows)]
-        unread = [columns for columns, its in shown if not levels_of(its)]
-        # Reservations come last, below what they are about.
-        for sentence in (
-            *why_no_interval(unread),
-            *wide_interval_note(shown),
-            *few_steps_note([_trained(each) for each in surveyed]),
-            *signs,
-        ):
-            console.say(sentence)
-        results = surveyed[0].cell.results
-        # After a failure the last line is the error.
-        if results.exists() and all(each.state is State.FINISHED for each in surveyed):
-            console.say(f"Results are in {results.absolute()}")
+        if each.rows and each.axes.get("method") != LEARNS_NOTHING:
+            # The name of the only cell is all that was typed.
+            name = each.cell.called if len(surveyed) > 1 else "this cell"
+            learning.append((name, each.rows, each.target))
+    named_rows = [(name, rows) for name, rows, _ in learning]
+    for sentence in (
+        *why_no_interval([axes for axes, rows in cells if not levels_of(rows)]),
+        *wide_interval_note(cells),
+        *few_steps_note([_trained(each) for each in surveyed]),
+        *not_learnt_notes(learning),
+        *few_classes_note(named_rows),
+        *probability_note(named_rows),
+    ):
+        screen().say(sentence)
+
+
+def _show_places(surveyed: Sequence[SurveyedCell], cells: ShownCells, n_skipped: int) -> None:
+    """Say what was there already, and where table and results are."""
+    console, first = screen(), surveyed[0].cell
+    if len(surveyed) > 1:
+        if n_skipped:
+            console.print(f"{n_skipped} of {len(surveyed)} cells were finished already.")
+        console.say(_keep_table(cells, first))
+    elif n_skipped and first.config.logger.views:
+        console.say(
+            "Its loggers are not written again, since it was finished already; "
+            "scarf_lightning.loggers.write_views shows it anew."
+        )
+    # After a failure the last line is the error.
+    if first.results.exists() and all(each.state is State.FINISHED for each in surveyed):
+        console.say(f"Results are in {first.results.absolute()}")
 
 
 def _trained(surveyed: SurveyedCell) -> Trained:
     """A cell's rows, with what decides how long they train."""
     config = surveyed.cell.config
     return Trained(surveyed.rows, config.recipe, config.pretrain.max_epochs)
-
-
-def _with_levels(surveyed: SurveyedCell) -> Rows:
-    """A cell's rows with the intervals of its metrics from its predictions, if it has any."""
-    if surveyed.folder is None:
-        return surveyed.rows
-    # Predictions may not have been kept, or be of too few trials.
-    levels = levels_of_cell(surveyed.folder, surveyed.rows)
-    return LevelledRows(surveyed.rows, levels) if levels else surveyed.rows
 
 
 def _keep_table(shown: ShownCells, cell: Cell) -> str:
@@ -246,7 +266,7 @@ class SweepProgress:
         self._counts, self._training, self._last = "", "", ""
         # Unknown until a cell ends: comparisons with NaN are false.
         self._ends = math.nan
-        self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
+        self._live = Live(get_renderable=self._text, console=console, transient=True, refresh_per_second=2)
         self._line = NotebookLine() if console.is_jupyter else None
 
     @contextmanager
@@ -287,7 +307,6 @@ class SweepProgress:
         self._show(survey([each.cell for each in self._unfinished]))
 
     def _show(self, surveyed: Sequence[SurveyedCell]) -> None:
-        states = Counter(each.state for each in surveyed)
         finished = [each for each in surveyed if each.state is State.FINISHED]
         # A finished cell stays so, and is not looked at again.
         self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
@@ -295,38 +314,30 @@ class SweepProgress:
         if n_missing < self._n_missing:
             self._n_missing = n_missing
             self._ends = self._expected_end(surveyed)
-        failed = f", {states[State.FAILED]} failed" if states[State.FAILED] else ""
-        done = f"{self._n_cells - len(self._unfinished)} of {self._n_cells} cells"
+        self._counts = f"{self._n_cells - len(self._unfinished)} of {self._n_cells} cells done"
         # The workers that share one cell end its trials.
         if self._n_cells == 1 and surveyed:
             trials = surveyed[0].cell.config.trials
-            done = f"{trials - n_missing} of {trials} trials"
-        self._counts = f"{done} done{failed}"
-        names = [each.cell.called for each in surveyed if each.state is State.RUNNING]
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        self._training = "; ".join(names[:MOST_NAMES]) + more
+            self._counts = f"{trials - n_missing} of {trials} trials done"
+        if n_failed := sum(each.state is State.FAILED for each in surveyed):
+            self._counts += f", {n_failed} failed"
+        training = [each.cell.called for each in surveyed if each.state is State.RUNNING]
+        more = f" and {len(training) - MOST_NAMES} more" if len(training) > MOST_NAMES else ""
+        self._training = f"; training {'; '.join(training[:MOST_NAMES])}{more}" if training else ""
         if finished:
             last = finished[-1]
-            self._last = f"{last.cell.called}: {result_in_words(last.rows, chosen_metric([last]))}"
-        line, now = f"{self._counts}, {self._times()}", time.monotonic()
-        is_due = now - self._last_line > SECONDS_BETWEEN_LINES
+            self._last = f"; last {last.cell.called}: {result_in_words(last.rows, chosen_metric([last]))}"
+        now = time.monotonic()
         if self._line is not None:
-            self._line.write(line, last=not self._unfinished)
+            self._line.write(f"{self._counts}, {self._times()}", last=not self._unfinished)
         # A terminal is drawn by `_live`. In a file every line stays, so there is one only if something has ended.
-        elif not self._console.is_terminal and finished and is_due:
+        elif not self._console.is_terminal and finished and now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
-            training = f"; training {self._training}" if self._training else ""
-            self._console.print(f"{line}{training}; last {self._last}", soft_wrap=True)
+            self._console.print(self._text(), soft_wrap=True)
 
-    def _lines(self) -> Group:
-        """The lines of a terminal: counts and times, then the cells that train and the last result, folded."""
-        below = Table.grid(padding=(0, 1))
-        below.add_column()
-        below.add_column(overflow="fold")
-        for heading, text in (("training", self._training), ("last", self._last)):
-            if text:
-                below.add_row(Text(heading), Text(text))
-        return Group(Text(", ".join(filter(None, [self._counts, self._times()]))), below)
+    def _text(self) -> Text:
+        """Counts and times, the cells that train, and the last result."""
+        return Text(f"{self._counts}, {self._times()}{self._training}{self._last}" if self._counts else "")
 
     def _times(self) -> str:
         """The time gone and left; what is left runs down until a cell ends, and is unknown if that takes longer."""

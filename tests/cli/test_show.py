@@ -105,9 +105,9 @@ def test_the_time_left_runs_down_while_a_cell_trains(cells: list[Cell], clock: C
             finish(cells[1])
         clock.now += seconds
         progress.look()
-        progress._console.print(progress._lines())
+        progress._console.print(progress._text())
 
-    said = [line.strip() for line in out.getvalue().splitlines() if "cells done" in line]
+    said = [line.partition(";")[0].strip() for line in out.getvalue().splitlines() if "cells done" in line]
     assert said == [
         "1 of 4 cells done, 0:00:00 gone, time left unknown",
         "2 of 4 cells done, 0:00:30 gone, 0:01:00 left",
