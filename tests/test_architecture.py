@@ -202,40 +202,6 @@ def imported_in_a_process(code: str) -> set[str]:
     return set(ran.stdout.split())
 
 
-def test_the_reading_of_imports_sees_every_kind() -> None:
-    source = """
-import os.path
-from typing import TYPE_CHECKING
-from ..errors import UsageError
-from . import near
-from .. import metrics
-if TYPE_CHECKING:
-    import torch
-def late():
-    from ..engine.stack import Stack
-class Body:
-    import json
-try:
-    import xgboost
-except ImportError:
-    pass
-"""
-    found = imports_of(source, "scarf_lightning.options.typed")
-    assert [(each.module, each.at_import_time) for each in found] == [
-        ("os.path", True),
-        ("typing.TYPE_CHECKING", True),
-        ("scarf_lightning.errors.UsageError", True),
-        ("scarf_lightning.options.near", True),
-        ("scarf_lightning.metrics", True),
-        ("torch", False),
-        ("scarf_lightning.engine.stack.Stack", False),
-        ("json", True),
-        ("xgboost", True),
-    ]
-    package = imports_of("from .store import CellStore", "scarf_lightning.results", is_package=True)
-    assert package == [Import("scarf_lightning.results.store.CellStore", at_import_time=True)]
-
-
 def test_imports_run_one_way() -> None:
     assert {part_of(path) for path in PATHS.values()} == {*MAY_USE, "__init__"}, "every part has a rule"
     wrong = {name: offences(path) for name, path in PATHS.items() if name}
@@ -268,19 +234,6 @@ def test_no_two_modules_import_each_other() -> None:
         pytest.fail(f"modules import each other in a circle: {' <- '.join(error.args[1])}")
 
 
-def test_trials_leave_in_one_place() -> None:
-    """One class has a `keep`; whatever carries a trial axis asks it who is there."""
-    found = [
-        f"{path.stem}.{node.name}"
-        for path in PATHS.values()
-        if part_of(path) not in ("results", "reporting", "sweeping") and "def keep(" in source_of(path)
-        for node in ast.walk(ast.parse(source_of(path)))
-        if isinstance(node, ast.ClassDef)
-        and any(isinstance(child, ast.FunctionDef) and child.name == "keep" for child in node.body)
-    ]
-    assert found == ["randomness.Roster"]
-
-
 def test_hydra_lightning_and_torch_are_known_where_they_may_be() -> None:
     assert users_of("hydra", "omegaconf") == KNOW_HYDRA
     below = [path for path in PATHS.values() if part_of(path) not in KNOW_HYDRA]
@@ -307,18 +260,3 @@ def test_what_runs_before_training_imports_nothing_heavy_by_other_libraries_eith
 
     assert set(light) <= imported
     assert not imported & HEAVY
-
-
-@pytest.mark.slow
-def test_parts_import_nothing_heavier_than_torch_and_estimators_no_reports() -> None:
-    """Checking an option imports the parts; Lightning alone takes two seconds."""
-    parts = [f"scarf_lightning.{name}" for name, path in PATHS.items() if part_of(path) in ROOMS_OF_PARTS]
-
-    imported = imported_in_a_process(f"import {', '.join(parts)}")
-    assert "scarf_lightning.methods.rivals" in imported
-    assert imported & HEAVY == {"torch"}
-
-    of_estimators = imported_in_a_process(
-        "from scarf_lightning import ScarfClassifier, ScarfRegressor, ScarfTransformer"
-    )
-    assert not of_estimators & {"lightning", "matplotlib", "openml", "pytorch_lightning", "wandb"}

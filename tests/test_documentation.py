@@ -1,12 +1,10 @@
 """What the README and the pages of the site show is run; links lead somewhere; generated files are up to date."""
 
-import html
 import os
 import re
 import runpy
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,7 +19,6 @@ from scarf_lightning.options.axes import parts
 from scarf_lightning.results import load
 from tests.composing import cells_of
 from tests.documentation import BLOCK, LANGUAGES, MADE, PAGES, QUICK, ROOT, blocks_of
-from tests.programs import program
 from tests.test_own_table import own_table
 
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
@@ -241,25 +238,6 @@ def test_what_is_said_of_the_classifier_beside_logistic_regression_is_in_the_tab
     assert {name: leads[name] for name in sure if leads[name] < 0} == {"analcatdata_dmft": -3.7}
 
 
-def test_pictures_of_a_terminal_are_small_have_80_columns_and_stand_on_a_page() -> None:
-    """They are made by `docs/pictures.py`. No file names a folder of whoever made them, or an address."""
-    docs = ROOT / "docs"
-    pages = "".join(page.read_text(encoding="utf-8") for page in docs.glob("*.md"))
-    drawn = {file.stem: file.read_text(encoding="utf-8") for file in docs.glob("*.svg")}
-    terminals = {name: text for name, text in drawn.items() if 'class="rich-terminal"' in text}
-
-    assert "first-answer" in terminals
-    for name, text in terminals.items():
-        assert f'<img src="{name}.svg"' in pages
-        assert len(text) < 60_000
-        assert re.findall(r"https?://[^\s\"]+", text) == ["http://www.w3.org/2000/svg"]
-        assert set(re.findall(r"/(?:home|root|work|Users|tmp)/", text)) == set()
-        lines = defaultdict[str, int](int)
-        for y, words in re.findall(r'<text [^>]*\by="([\d.]+)"[^>]*>(.*?)</text>', text):
-            lines[y] += len(html.unescape(words))
-        assert 0 < max(lines.values()) <= 80, name
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, built as `make docs` builds it: any warning fails."""
@@ -282,14 +260,3 @@ def test_the_site_has_every_page_and_every_picture(site: Path) -> None:
         pictures = re.findall(r'<img[^>]* src="([^":]+)"', page.read_text(encoding="utf-8"))
         assert [picture for picture in pictures if not (page.parent / picture).is_file()] == [], page
     assert "Bring your own table" in (site / "gallery" / "index.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.browser
-def test_a_search_finds_few_labels(site: Path) -> None:
-    chromium = program("chromium", "chromium-browser", "google-chrome")
-    look = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
-
-    seen = subprocess.run([*look, f"file://{site}/search.html?q=few+labels"], capture_output=True, text=True).stdout
-
-    found = re.findall(r'<ul[^>]*class="search"[^>]*>(.*?)</ul>', seen, flags=re.DOTALL)
-    assert "few-labels.html" in "".join(found)

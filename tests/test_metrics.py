@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import METRICS, Metric, metric, metric_named, metrics, ranks, register
+from scarf_lightning.metrics import METRICS, Metric, metric, metric_named, metrics, register
 
 OF_CLASSES = Classes.metrics()
 OF_NUMBERS = Number.metrics()
@@ -138,19 +138,6 @@ def test_stored_numbers_keep_their_bits(seed: int, n: int, n_classes: int) -> No
         assert found["auroc"] == float(((ranks - count * (count + 1) / 2) / (count * (n - count))).mean())
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 3))
-@settings(max_examples=30)
-def test_ranks_are_those_of_scipy(seed: int, n: int, n_columns: int) -> None:
-    values = np.random.default_rng(seed).normal(size=(n, n_columns)).round(1)
-    for shaped in (values, values[:, 0]):
-        np.testing.assert_array_equal(ranks(shaped), stats.rankdata(shaped, axis=0))
-        np.testing.assert_array_equal(ranks(shaped, "max"), stats.rankdata(shaped, method="max", axis=0))
-    # Sums over rows depend on the order in memory.
-    assert ranks(values).flags.c_contiguous
-    values[0] = np.nan
-    assert np.isnan(ranks(values)).all()
-
-
 NUMBERS = st.lists(st.tuples(st.floats(-100, 100), st.floats(-100, 100)), min_size=2, max_size=30).map(
     lambda pairs: tuple(np.array(pairs).round(1).T)
 )
@@ -181,16 +168,3 @@ def test_differences_without_a_largest_value_are_in_percent_of_the_reference() -
     shown = {each.name: (each.difference_scale, each.difference_digits) for each in METRICS}
     assert shown["accuracy"] == shown["rmse"] == (100.0, ".2f")
     assert shown["r2"] == (1.0, ".4f")
-
-
-def test_values_with_a_unit_have_four_digits_and_fractions_are_shown_in_percent() -> None:
-    four_digits = {
-        53.9491: "53.95", 42.97: "42.97", 48.2: "48.20", 1239.14: "1239", 45e6: "45000000", 0.00123456: "0.001235",
-        -2.5: "-2.500",
-    }  # fmt: skip
-    rmse, accuracy, log_loss = (metric_named(name) for name in ("rmse", "accuracy", "log_loss"))
-    assert {value: rmse.shown(value) for value in four_digits} == four_digits
-    assert {value: rmse.plain(value) for value in four_digits} == four_digits
-    assert (accuracy.shown(0.97123), accuracy.plain(0.97123)) == ("97.12", "0.9712")
-    assert (accuracy.heading, rmse.heading) == (f"{accuracy.label}, %", rmse.label)
-    assert log_loss.shown(0.12345) == log_loss.plain(0.12345) == "0.1235"

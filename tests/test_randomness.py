@@ -1,6 +1,5 @@
 """Random streams, and the roster of the trials that are still training."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams, drawing
+from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams
 
 STREAMS = Streams(seed=5, n_labelled=200)
 on_any_device = pytest.mark.parametrize("ahead", [0, 512], ids=["as on a processor", "as on an accelerator"])
@@ -137,39 +136,3 @@ def test_a_stream_goes_on_from_its_kept_state(ahead: int, tmp_path: Path) -> Non
     resumed.go_on(torch.load(tmp_path / "state.pt", weights_only=True))
     for drawn, kept in zip([each for _ in range(20) for each in draws(resumed)], expected, strict=True):
         assert torch.equal(drawn, kept)
-
-
-def test_within_drawing_another_answers_for_all_streams_and_may_ask_them() -> None:
-    stream, other, same = (StackedGenerator(seeds) for seeds in ([1, 2], [3], [1, 2]))
-    asked: list[StackedGenerator] = []
-
-    def ask(of: StackedGenerator, make: Callable[[], torch.Tensor]) -> torch.Tensor:
-        asked.append(of)
-        return make()
-
-    with drawing(ask):
-        drawn = [*draws(stream), stream.outside(lambda: stream.uniform(3) + other.uniform(3))]
-    expected = [*draws(same), same.uniform(3) + StackedGenerator([3]).uniform(3)]
-    assert all(map(torch.equal, drawn, expected))
-    assert asked == [stream] * len(drawn), "what is drawn outside is one answer"
-
-    with drawing(lambda *_: torch.full((), 7)):
-        assert stream.uniform(3) == stream.outside(lambda: stream.normal(2)) == 7
-        with drawing(None):
-            assert torch.equal(stream.uniform(3), same.uniform(3))
-        assert stream.uniform() == 7
-    assert torch.equal(stream.outside(lambda: stream.normal(2)), same.normal(2))
-
-
-@given(st.data())
-def test_who_stays_is_told_among_those_still_here(data: st.DataObject) -> None:
-    n = data.draw(st.integers(1, 8))
-    roster, here, stacked = Roster(n), list(range(n)), 10 * torch.arange(n)
-    assert (len(roster), roster.index.tolist()) == (n, here)
-    assert roster.of(stacked) is stacked, "everyone is there at first"
-    while len(here) > 1 and data.draw(st.booleans()):
-        staying = sorted(data.draw(st.sets(st.integers(0, len(here) - 1), min_size=1)))
-        roster.keep(staying)
-        here = [here[position] for position in staying]
-    assert roster.positions == here
-    assert roster.of(stacked).tolist() == [10 * position for position in here]

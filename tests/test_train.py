@@ -219,18 +219,3 @@ def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
     assert "The numbers of column 'huge' overflow when they are averaged or scaled: they go up to 9e+200" in ran.stderr
     assert load(tmp_path / "results")["scaling"].tolist() == ["minmax"]
     assert [line for line in ran.stdout.splitlines() if line.split()[1:] == ["0", "not", "finished"]]
-
-
-@pytest.mark.parametrize(
-    ("option", "shown"),
-    [("--help", "python train.py -m corruption="), ("-h", "cotrain: "), ("--cfg=job", "validation_passes: 10")],
-)
-@pytest.mark.slow
-def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: str, tmp_path: Path) -> None:
-    ran = train(*option.split("="), cwd=tmp_path, python_options=("-X", "importtime"))
-
-    assert ran.returncode == 0
-    assert not imported(ran) & HEAVY
-    assert warned(ran) == []
-    assert shown in ran.stdout
-    assert list(tmp_path.iterdir()) == []

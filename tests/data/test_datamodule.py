@@ -97,14 +97,6 @@ def serve_again(served: Served, datamodule: StackDataModule, roster: Roster) -> 
     datamodule.serve(served.train, served.validation, batch_size=8, order=order, roster=roster)
 
 
-def test_batches_have_the_asked_size(make: Make) -> None:
-    for options, expected in (({}, [(4, 8)] * 5 + [(4, 2)]), ({"batch_size": 41}, [(4, 42)])):
-        datamodule = make(**options).datamodule
-        assert [batch.rows.shape for batch in datamodule.training_examples()] == expected
-        assert datamodule.steps_per_epoch == len(expected)
-    assert len(Examples(torch.zeros(3, 11, dtype=torch.int64))) == 11, "those of a trial"
-
-
 def test_lightning_is_given_all_epochs_and_a_validation_as_one_item_each(make: Make) -> None:
     """Batches are fetched one by one, as they are asked for."""
     served, again = make().datamodule, make().datamodule

@@ -105,28 +105,6 @@ def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str
     assert torch.equal(device_table.rows(row_index, Roster(4)), rows), "the table itself stays"
 
 
-@every_fit
-def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
-    """Among the training rows of trial 0 ``rare`` is always missing and ``almost`` constant."""
-    target = pd.Series(["a", "b"] * 15, name="y")
-    base = pd.DataFrame({"rare": [np.nan] * 30, "almost": [0.1] * 30, "x": np.arange(30.0)})
-    placeholder = base.assign(rare=1.0)
-    streams = Streams(0, 200)
-    options: dict[str, Any] = {"regime": Full(), "scaling": ZScore(), "fit_on": fit_on}
-    as_table: dict[str, Any] = {"categorical": [False] * 3, "name": "t", "source": "test:t"}
-    splits = prepare_trials(Table.from_frame(placeholder, target, **as_table), range(3), streams, **options)
-    outside = np.setdiff1d(np.arange(30), splits.train[0])
-    base.loc[outside, "rare"] = np.linspace(1, 2, len(outside))
-    base.loc[outside, "almost"] = np.linspace(1, 2, len(outside))
-    table = Table.from_frame(base, target, **as_table)
-    data = prepare_trials(table, range(3), streams, **options)
-    found = on_device(table, data, torch.float32).rows(torch.arange(30).expand(3, 30), Roster(3))
-    assert found.isfinite().all()
-    if fit_on == "train":
-        assert np.isnan(table.values[data.train[0], 0]).all()
-        assert found[0, :, :2].abs().max() < 1e-6
-
-
 def encoder_of(table: Table) -> Encoder:
     columns = Columns(tuple(len(column.categories or ()) for column in table.columns))
     return Encoder(columns, [nn.Linear(columns.n_encoded, 1)], width=1, learns_missing_values=False)

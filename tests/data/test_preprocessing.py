@@ -18,7 +18,6 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import (
     Encoding,
     Mean,
@@ -34,9 +33,7 @@ from scarf_lightning.data.preprocessing import (
     ZScore,
 )
 from scarf_lightning.data.table import Table
-from scarf_lightning.errors import UsageError
 from scarf_lightning.networks import Columns, OneHot
-from scarf_lightning.randomness import Roster
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile()]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
@@ -161,34 +158,6 @@ def numbers(**columns: list[float]) -> Table:
     return table_of({name: values * 3 for name, values in columns.items()})
 
 
-@pytest.mark.parametrize("rows", [None, np.arange(3)])
-def test_what_is_too_large_for_the_networks_number_type_names_the_column(rows: np.ndarray | None) -> None:
-    table = numbers(large=[1e100, 2e100, 3e100, np.nan], usual=[1.0, 2.0, 3.0, 4.0], larger=[-1e90, 0.0, 1.0, 2.0])
-    unscaled = Preprocessing.fit(table, [rows], NoScaling())
-    said = r"^The numbers of column 'large' \(and those of 1 more\) become larger .* they go up to 3e\+100 in size"
-    with pytest.raises(UsageError, match=said):
-        DeviceTable(table, unscaled, device="cpu", dtype=torch.float32)
-    assert DeviceTable(table, unscaled, device="cpu", dtype=torch.float64).n_features == 3
-    scaled = Preprocessing.fit(table, [rows], ZScore())
-    found = DeviceTable(table, scaled, device="cpu", dtype=torch.float32).rows(torch.arange(4)[None], Roster(1))
-    assert found.isfinite().all()
-
-    # It is the scaled value that counts: of 1000, ..., 1003 the largest z-score is 1.5 / sqrt(1.25), some 1.34.
-    table = numbers(x=[1000.0, 1001.0, 1002.0, 1003.0])
-    fitted = Preprocessing.fit(table, [None], ZScore())
-    fitted.check_range(table, 1.35)
-    with pytest.raises(UsageError, match=r"^The numbers of column 'x' become larger"):
-        fitted.check_range(table, 1.34)
-
-
-def test_the_deviation_is_the_populations_and_what_varies_little_varies() -> None:
-    shift, divisor = ZScore().statistics(np.array([[1.0], [3.0]]))
-    assert (shift.item(), divisor.item()) == (2.0, 1.0)
-    for scaling in SCALINGS[:3]:
-        assert scaling.statistics(np.array([[1.0], [1.0], [1.0 + 1e-12]]))[1].item() > 0
-    assert [scaling.name for scaling in SCALINGS[:4]] == ["zscore", "minmax", "mean", "none"]
-
-
 HEADER = ("low", "vhigh", "med", "never", "high")
 CATEGORIES = ("high", "low", "med", "vhigh")
 
@@ -226,15 +195,6 @@ def test_ordinal_codes_are_scikit_learns(order: str, categories: list[str], fram
     assert (encoded.n_categories, encoded.n_encoded) == ([0, 0, 0], 3)
     with pytest.raises(ValueError, match=r"order cannot be random\. Its values are: declared, sorted\."):
         Ordinal("random")
-
-
-def test_ordinal_codes_are_imputed_by_the_mode_and_scaled_as_numbers(table: Table) -> None:
-    encoded = Ordinal().encode(table)
-    codes = pd.Series(encoded.values[:, 0])
-    filled = codes.fillna(codes.mode()[0])
-    preprocessing = Preprocessing.fit(encoded, [None], ZScore())
-    scaled = preprocessing.apply(encoded.values, 0)[:, 0]
-    np.testing.assert_allclose(scaled, (filled - filled.mean()) / filled.std(ddof=0), atol=1e-12)
 
 
 def test_the_last_category_is_dropped(table: Table) -> None:

@@ -2,19 +2,15 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.engine.lifting import (
     StackedLinear,
     Vmapped,
     VmappedLayerNorm,
-    _broadcast_to_rows,
-    _normalise_together,
     acts_on_last_axis,
     give_streams,
     let_leave,
@@ -87,10 +83,6 @@ def norms(kind: str = "norm") -> list[nn.Module]:
 
 def rows(n: int = T) -> Tensor:
     return normal(n, N, 4, seed=1)
-
-
-def layer_norm_rows() -> Tensor:
-    return normal(T, N, 4, 5, seed=1)
 
 
 def gradients_of_each(lifted: nn.Module, like: list[nn.Module]) -> list[list[Tensor]]:
@@ -226,38 +218,6 @@ def test_trials_that_leave_take_their_parameters_buffers_and_moments(kind: str) 
     everyone = {name: torch.cat([tensor, tensor]) for name, tensor in state(lifted).items()}
     load_state(lifted, everyone)
     assert lifted(x[[2, 0, 2, 0]]).shape == (4, N, 6)
-
-
-@pytest.mark.parametrize("kind", LAYER_NORMS)
-def test_an_accelerator_normalises_all_trials_by_one_kernel(kind: str) -> None:
-    singles, rows = norms(kind), layer_norm_rows()
-    parameters = [dict(norm.named_parameters()) for norm in singles]
-    stacked = [
-        torch.stack([own[name] for own in parameters]) if name in parameters[0] else None for name in ("weight", "bias")
-    ]
-    scales, shifts = (_broadcast_to_rows(each, None if each is None else 0, rows.dim()) for each in stacked)
-
-    out = _normalise_together(rows, scales, shifts, (4, 5), 1e-3)
-
-    for trial, norm in enumerate(singles):
-        torch.testing.assert_close(out[trial], norm(rows[trial]), rtol=1e-6, atol=1e-6)
-
-    network = Vmapped([nn.Sequential(norm) for norm in singles]).to("meta")
-    with Kernels() as kernels:
-        assert network(rows.to("meta")).shape == rows.shape
-    assert kernels.names.count("native_layer_norm") == 1
-
-
-class Kernels(TorchDispatchMode):
-    """Collects the names of the operations that run within it."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.append(func.overloadpacket.__name__)
-        return func(*args, **kwargs or {})
 
 
 def test_dropout_inside_is_drawn_from_the_stream_of_each_trial() -> None:

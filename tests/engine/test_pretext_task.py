@@ -247,33 +247,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     return calls
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        pytest.param(task(views="both"), id="SCARF"),
-        pytest.param(Vime(Marginal(), Bernoulli()), id="VIME", marks=pytest.mark.slow),
-    ],
-)
-def test_validation_views_are_kept_up_to_a_limit_and_keeping_them_changes_no_number(
-    chosen: Pretext, patients: Table, make_stack: MakeStack, made: list[Tensor], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of twenty validation rows there are three mini-batches; trials leave at different times."""
-    settings = PretrainSettings(max_epochs=6, batch_size=8, patience=0, learning_rate=0.05)
-
-    def train() -> Fit:
-        made.clear()
-        return make_stack(patients, range(4)).pretrain(settings, chosen)
-
-    kept = train()
-    assert len(made) == 3, "once, though trials left"
-    assert len(set(kept.epochs)) > 1
-    monkeypatch.setattr(pretext_task, "MOST_BYTES", 0)
-    drawn_again = train()
-    assert len(made) == 3 * kept.epochs.max()
-    assert drawn_again.curves == kept.curves
-    assert_same_weights(drawn_again.weights, kept.weights)
-
-
 @pytest.mark.parametrize("corruption", [Marginal(), Joint(), Zero(), Mean()], ids=lambda each: each.name)
 def test_the_gap_of_a_number_is_replaced_with_it(gappy: Table, make_stack: MakeStack, corruption: Corruption) -> None:
     """Where a number of a view differs from its row, its gap is that of the row that it came from, or of none."""

@@ -1,7 +1,7 @@
 """The steps of an epoch, and what a fit is weighted by and watched for."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,30 +19,12 @@ from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods.fine_tuning import Dropout as DropoutMethod
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.networks import Dropout, Network
+from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.promises import assert_same_weights
 from tests.stacks import MakeStack, finetune_module, task, unbalanced
-
-
-@pytest.mark.parametrize(
-    ("options", "is_tensor"), [({}, False), ({"schedule": "cosine"}, True), ({"warmup_steps": 3}, True)]
-)
-def test_a_captured_rate_that_changes_is_a_tensor_in_single_precision(
-    patients: Table, make_stack: MakeStack, options: dict[str, Any], is_tensor: bool
-) -> None:
-    """A graph would freeze a number for good, and the fused Adam takes no other tensor."""
-    module = finetune_module(make_stack(patients, range(2)), FinetuneSettings(learning_rate=0.25, **options))
-    torch.set_default_dtype(torch.float64)
-    try:
-        rates = [group["lr"] for group in module.make_optimizer(captured=True).param_groups]
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-    assert [float(rate) for rate in rates] == [0.25] * len(rates)
-    assert [getattr(rate, "dtype", None) for rate in rates] == [torch.float32 if is_tensor else None] * len(rates)
 
 
 @pytest.mark.parametrize(
@@ -215,19 +197,6 @@ def test_balanced_classes_train_on_the_cross_entropy_that_torch_weights_and_leav
     assert plain.curves[0]["train_loss"] != fit.curves[0]["train_loss"]
 
 
-@pytest.mark.parametrize("class_weight", ["none", "balanced"])
-def test_one_hot_soft_targets_train_and_weigh_as_hard_ones(
-    patients: Table, make_stack: MakeStack, class_weight: Literal["none", "balanced"]
-) -> None:
-    stack = unbalanced(make_stack(patients, [0, 1], precision="64-true"))
-    settings = replace(SETTINGS, class_weight=class_weight)
-    soft = stack.examples(stack.data.labelled, np.eye(3)[stack.data.labels])
-
-    (hard_fit, _), (soft_fit, _) = stack.finetune(settings, stack.labelled()), stack.finetune(settings, soft)
-
-    assert_same_weights(hard_fit.weights, soft_fit.weights, rounding=1e-9)
-
-
 @pytest.mark.parametrize("metric", [metric.name for metric in Classes.metrics()])
 def test_a_metric_is_measured_on_all_validation_rows_and_its_best_epoch_is_kept(
     patients: Table, make_stack: MakeStack, metric: str
@@ -324,19 +293,6 @@ def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeS
     assert few.steps.tolist() == [27]
     assert ["validation_loss" in record for record in few.curves] == [False] * 8 + [True]
     assert many.curves == plain.curves
-
-
-def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0], network=ResNet(width=16))
-    module = finetune_module(stack, FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))
-    module.scheduled_epochs = 4
-    module.follow_schedules(3, module.make_optimizer())
-    layers = [layer for layer in module.modules() if isinstance(layer, Dropout)]
-    assert [layer.share for layer in layers] == pytest.approx([0.5] * len(layers))
-    layer = Dropout(0.4)
-    layer.share = 0.5
-    dropped = (layer(torch.ones(100, 1000)) == 0).double().mean()
-    assert dropped == pytest.approx(0.2, abs=0.01)
 
 
 def test_a_loss_of_another_shape_is_refused(patients: Table, make_stack: MakeStack) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import scipy.sparse
 
 from scarf_lightning import ScarfTransformer
 from scarf_lightning.errors import UsageError
@@ -90,18 +89,6 @@ class TestWhatIsRefused:
         numbers = read(X.assign(l=1.0 * np.arange(N) / 3), y).rows_reader
         with pytest.raises(UsageError, match=sentence.split(";")[0] if "of X" not in sentence else "infinite value"):
             numbers.values(rows)
-
-    def test_sparse_and_complex_arrays_are_refused_in_a_sentence(self) -> None:
-        numbers = X[["a", "b"]].to_numpy()
-        fitted = small().fit(numbers, y)
-        for use in (lambda rows: small().fit(rows, y), fitted.predict):
-            for make in (scipy.sparse.csr_matrix, scipy.sparse.coo_array):
-                with pytest.raises(TypeError, match=r"Sparse data was passed.* but dense data is required"):
-                    use(make(numbers))
-            with pytest.raises(ValueError, match="Complex data not supported"):
-                use(numbers * 1j)
-        with pytest.raises(UsageError, match=r"or an array \(n, 2\), not csr_matrix \(80, 2\)"):
-            fitted.model_.predict(scipy.sparse.csr_matrix(numbers))
 
     def test_a_refused_fit_leaves_the_networks_as_they_were(self, small_fit: Any) -> None:
         fitted, expected = pickle.loads(pickle.dumps(small_fit)), small_fit.predict_proba(X)

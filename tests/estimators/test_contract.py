@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 from scarf_lightning import ScarfClassifier, load_model
-from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.labels import labels_of_classes, one_a_row
@@ -23,7 +22,6 @@ from tests.estimators.small import N, read, small, table
 polars = pytest.importorskip("polars", reason="frames of polars need it")
 
 X, PLACES = table()
-DAYS = np.array(["2024-03-01", "2023-12-31"], dtype="datetime64[D]")
 
 Labels = Callable[[Any], Any]
 """Makes labels from the number of each row's class, 0 or 1."""
@@ -239,21 +237,3 @@ class TestColumns:
             found = values(COLUMNS.assign(**{column: first}))
         if column != "one or none":  # there a gap is a value
             np.testing.assert_array_equal(found, values(COLUMNS.assign(**{column: gap})))
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # scikit-learn warns of names that fit did not have
-def test_columns_of_numbers_are_the_same_as_an_array(tmp_path: Path) -> None:
-    array = np.column_stack([RANDOM.normal(size=(N, 3)), np.ones(N), RANDOM.integers(0, 2, N)])
-    of_array, expected = small().fit(array, PLACES), read(array, PLACES)
-    of_array.save(tmp_path / "m")
-    frame, loaded = pd.DataFrame(array), load_model(tmp_path / "m")
-    named = frame.set_axis(list("abcde"), axis=1)
-    for rows in (
-        array, frame, named, frame.astype({3: "int64", 4: "Int8"}), polars.DataFrame(array),
-        pa.table(dict(zip("abcde", array.T, strict=True))), array.tolist(), array.astype(object),
-    ):  # fmt: skip
-        for model in (of_array, loaded):
-            np.testing.assert_array_equal(model.predict_proba(rows), of_array.predict_proba(array))
-        np.testing.assert_array_equal(read(rows, PLACES).values, expected.values)
-    named.assign(y=PLACES).to_csv(tmp_path / "t.csv", index=False)
-    np.testing.assert_array_equal(FileSource(tmp_path / "t.csv", "y").load().values, expected.values)

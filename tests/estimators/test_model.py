@@ -125,21 +125,6 @@ def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn
     np.testing.assert_allclose(given(rows.assign(height=np.nan)), mean, atol=1e-6)
 
 
-@pytest.mark.parametrize("scaling", ["zscore", pytest.param("quantile", marks=pytest.mark.slow)])
-def test_a_model_that_shows_gaps_sees_them_after_saving_too(train_on: TrainOn, scaling: str, tmp_path: Path) -> None:
-    """An unseen category counts as a gap, which is no longer the mode; a missing number is not the mean."""
-    scarf = train_on("fit_on=train", "pretrain=none", "encoding.gaps=true", f"scaling={scaling}", "trials=1")
-    rows = scarf.rows.head(5).assign(height=scarf.rows["height"].mean(), colour=scarf.rows["colour"].mode()[0])
-    scarf.model.save(tmp_path / "model")
-    loaded, known = load_model(tmp_path / "model"), scarf.model.predict_proba(rows)
-    gaps = {name: scarf.model.predict_proba(rows.assign(**{name: None})) for name in ("height", "colour")}
-    with pytest.warns(UserWarning, match="'colour' has 'mauve'"):
-        np.testing.assert_array_equal(scarf.model.predict_proba(rows.assign(colour="mauve")), gaps["colour"])
-    for name, probabilities in gaps.items():
-        assert not np.allclose(probabilities, known, atol=1e-4)
-        np.testing.assert_array_equal(loaded.predict_proba(rows.assign(**{name: None})), probabilities)
-
-
 def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any]]:
     """What f of each of the cell's two trials gives for all rows, trained again as a stack outside the store."""
     (cell,) = cells_of(*TINY, *trained.overrides)
@@ -225,20 +210,6 @@ def test_a_cell_without_such_a_network_says_so_and_has_no_model(
     rewritten(folder, asdict(cell.config))
     with pytest.raises(UsageError, match=sentence):
         load_model(folder, phase=phase)
-
-
-@pytest.mark.parametrize(
-    ("path", "asked", "sentence"),
-    [
-        (".", {"phase": "tuned"}, r"phase=tuned is unknown. The phases are: finetune, pretrain\."),
-        ("model", {"phase": "pretrain"}, "is a saved model, which has one phase: name a cell's folder"),
-        ("nowhere", {}, r"nowhere is no model: it has neither model\.json nor cell\.json"),
-        ("stacks", {}, r"is no model: it has neither model\.json nor"),
-    ],
-)
-def test_a_wrong_name_is_refused(path: str, asked: dict[str, Any], sentence: str, scarf: OfACell, saved: Path) -> None:
-    with pytest.raises(UsageError, match=sentence):
-        load_model(saved if path == "model" else scarf.folder / path, **asked)
 
 
 @pytest.fixture

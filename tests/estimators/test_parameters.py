@@ -1,10 +1,8 @@
 """Parameters as users of scikit-learn write them."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -14,7 +12,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 from scarf_lightning import ScarfClassifier
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.labels import labels_of_classes, weights_of
-from scarf_lightning.estimators.parameters import plain
 from tests.estimators.small import OF_NETWORKS, small, table
 
 X, y = table()
@@ -28,31 +25,6 @@ GRIDS: dict[str, dict[str, Any]] = {
     "weights": {"class_weight": [{0: 1, 1: 5}, "balanced", None]},
     "devices": {"device": [torch.device("cpu")], "options": [{**OF_NETWORKS, "dataset.drop": np.array(["c"])}]},
 }
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (np.float32(0.5), 0.5),
-        (np.int64(3), 3),
-        (np.str_("a"), "a"),
-        (np.bool_(True), True),
-        (np.array([1, 2]), [1, 2]),
-        (np.array(3), 3),
-        (pd.Index(["a"]), ["a"]),
-        (pd.Series([1.5]), [1.5]),
-        (Path("a/b"), "a/b"),
-        (torch.device("cpu"), "cpu"),
-        (("a", np.int8(1)), ["a", 1]),
-        (range(2), [0, 1]),
-        ({np.str_("a"): np.array([1])}, {"a": [1]}),
-        (None, None),
-    ],
-)
-def test_values_are_those_of_python(value: Any, expected: Any) -> None:
-    found = plain(value)
-    assert found == expected
-    assert type(found) is type(expected)
 
 
 class TestSearches:
@@ -78,16 +50,6 @@ def test_a_number_of_epochs_that_is_set_is_the_largest(small_fit: Any) -> None:
     of_the_paper = small(recipe="paper", options={"finetune.max_epochs": 2}).fit(X, y)
     epochs = [fitted.trials_["finetune_epochs"].tolist() for fitted in (small_fit, of_the_paper)]
     assert epochs == [[3], [2]]
-
-
-def test_a_recipe_and_a_number_of_steps_that_is_set_go_on_counting() -> None:
-    for estimator, steps in (
-        (small(), 3),  # as many as there are epochs
-        (small(options={"finetune.max_epochs": 500}), 300),
-        (small(options={"finetune.min_steps": 7}), 7),
-        (ScarfClassifier(), 300),
-    ):
-        assert estimator._config().finetune.min_steps == steps
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,18 +60,3 @@ def test_without_labels_and_a_pre_training_there_is_nothing_to_learn() -> None:
         ScarfTransformer(pretrain="none").fit(X)
     with pytest.raises(UsageError, match="ScarfTransformer has no labels, and pretrain=target_aware uses them"):
         ScarfTransformer(options={"pretrain": "target_aware"}).fit(X)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"finetune.learning_rate": 9.0},
-        {"finetune.class_weight": "balanced"},
-        {"method": "mixup"},
-        {"metric": "auroc"},
-        {"pretrain.probe": 2},
-    ],
-)
-def test_options_of_labels_have_no_effect_and_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=f"^{next(iter(options))} is set, but has no effect on training"):
-        ScarfTransformer(options=options).fit(X)

@@ -43,25 +43,6 @@ def test_histograms_are_scikit_learns_with_categories(patients: Table, make_stac
             assert_it_is_its_librarys(HistGradientBoosting(max_iter=9), library, stack, inputs=raw, rounding=0)
 
 
-def test_a_column_with_as_many_categories_as_bins_is_categorical_and_one_with_more_is_not(
-    patients: Table, make_stack: MakeStack
-) -> None:
-    """The colours are four and the smokers two."""
-    stack = make_stack(patients, [2])
-    for bins, most in ((4, 4), (3, 2)):
-        categories = (np.array(stack.table.n_categories) > 0) & (np.array(stack.table.n_categories) <= most)
-        assert categories.sum() == most / 2
-
-        def library(seed: int, bins: int = bins, categories: Any = categories) -> Any:
-            return HistGradientBoostingClassifier(
-                max_iter=9, min_samples_leaf=13, max_bins=bins, categorical_features=categories, random_state=seed
-            )
-
-        assert_it_is_its_librarys(
-            HistGradientBoosting(max_iter=9, max_bins=bins), library, stack, inputs=raw, rounding=0
-        )
-
-
 @EITHER
 def test_lightgbm_is_its_own_with_categories(patients: Table, make_stack: MakeStack, kind: str) -> None:
     lightgbm, is_number = pytest.importorskip("lightgbm"), kind == "numbers"

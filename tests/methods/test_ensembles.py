@@ -1,11 +1,8 @@
 """Bagging beside a loop over single networks, and the samples that its members learn from."""
 
 import numpy as np
-import pytest
-import torch
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Few
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.ensembles import Bagging
 from scarf_lightning.methods.fine_tuning import Control
@@ -31,23 +28,3 @@ def test_predictions_are_the_mean_of_single_networks_on_samples_of_the_rows(
         np.testing.assert_allclose(outcome.predictions[position], np.mean(predictions, axis=0), rtol=1e-9)
     assert outcome.fits.tolist() == [3, 3]
     assert outcome.seconds.shape == (2,)
-
-
-def test_a_member_learns_from_labelled_rows_with_their_labels_and_from_some_of_them_twice(
-    patients: Table, make_stack: MakeStack
-) -> None:
-    stack = make_stack(patients, [0, 1], regime=Few(labels=60))
-    samples = [Bagging().bootstrapped(stack, member) for member in range(2)]
-    shares = []
-    for sample in samples:
-        assert sample.targets is not None
-        for position in range(2):
-            rows = sample.rows[position].numpy()
-            assert np.isin(rows, stack.data.labelled[position]).all()
-            assert (sample.targets[position].numpy() == patients.labels[rows]).all()
-            assert len(rows) == 60
-            shares.append(len(np.unique(rows)) / 60)
-    # Of n rows 1 - (1 - 1 / n)^n are drawn at least once, 0.635 of 60.
-    assert np.mean(shares) == pytest.approx(0.635, abs=0.08)
-    assert not torch.equal(samples[0].rows, samples[1].rows), "each member has a sample of its own"
-    assert not torch.equal(samples[0].rows[0], samples[0].rows[1])

@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, GradientBoostingClassifier
@@ -66,23 +65,6 @@ def test_it_is_the_estimator_on_encoded_labelled_rows(patients: Table, make_stac
     asked, library = EQUALS[case]
     stack = make_stack(DiabetesSource().load() if "numbers" in case else patients, [0, 3], regime=Few(40))
     assert_it_is_its_librarys(NamedEstimator(**asked), library, stack, rounding=1e-12)
-
-
-@pytest.mark.parametrize("encoding", ["onehot", "ordinal", "categories"])
-def test_columns_come_in_the_encoding_that_is_asked_for(stack: Stack, encoding: Any) -> None:
-    Spy.seen.clear()
-    NamedEstimator(estimator=SPY, encoding=encoding).run(stack, PLAIN)
-    ((x, y),) = Spy.seen
-    np.testing.assert_array_equal(y, stack.data.labels[0])
-    if encoding == "onehot":
-        np.testing.assert_array_equal(x, stack.encoded(stack.data.labelled)[0])
-    elif encoding == "ordinal":
-        assert x.shape == (139, 8)
-        assert set(np.unique(x[:, 6])) == {0, 1, 2, 3}
-    else:
-        assert isinstance(x, pd.DataFrame)
-        assert [isinstance(kind, pd.CategoricalDtype) for kind in x.dtypes] == [False] * 6 + [True] * 2
-        assert list(x["x6"].cat.categories) == [0, 1, 2, 3]
 
 
 def test_weights_reach_it_where_it_knows_them(stack: Stack) -> None:

@@ -5,10 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from catboost import CatBoostClassifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model import Ridge as LinearRidge
@@ -24,7 +22,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.methods.rivals import CatBoost, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys, seed_of, weights_of
+from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys, seed_of
 from tests.stacks import MakeStack, task, unbalanced
 
 PAPERS: dict[str, Any] = {
@@ -127,24 +125,6 @@ def test_xgboost_is_the_papers_classifier_on_codes_in_the_order_of_the_header(
             np.testing.assert_allclose(found.predictions[t], direct.predict_proba(codes[1]), atol=1e-6)
     assert not np.allclose(outcome.predictions, of_sorted.predictions)
     assert XGBoost() == XGBoost(**PAPERS, encoding="ordinal", order="declared"), "the paper's options"
-
-
-@pytest.mark.parametrize("phase", [PLAIN, BALANCED], ids=["none", "balanced"])
-def test_catboost_knows_which_columns_are_categories(
-    patients: Table, make_stack: MakeStack, phase: SupervisedPhase
-) -> None:
-    stack = unbalanced(make_stack(patients, [2]))
-    outcome = CatBoost(iterations=10, depth=3).run(stack, phase)
-    train, test = (
-        pd.DataFrame(typed(stack, patients, rows).numpy()).astype({6: int, 7: int})
-        for rows in (stack.data.labelled[0], stack.data.test[0])
-    )
-    direct = CatBoostClassifier(
-        iterations=10, depth=3, cat_features=[6, 7], random_seed=seed_of(stack, 2), thread_count=1, verbose=False,
-        allow_writing_files=False,
-    )  # fmt: skip
-    direct.fit(train, stack.data.labels[0], sample_weight=weights_of(stack, phase, 0))
-    np.testing.assert_allclose(outcome.predictions[0], direct.predict_proba(test), atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Layers that networks share, against those of torch."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.preprocessing import OneHotEncoder
-from torch import Tensor, nn
+from torch import nn
 
 from scarf_lightning.networks import BatchNorm, Dropout, OneHot, initialise
 from scarf_lightning.randomness import StackedGenerator
@@ -42,24 +41,6 @@ def test_columns_are_encoded_as_by_scikit_learn(n_categories: list[int], n_rows:
     encoded = one_hot(torch.from_numpy(x))
     assert expected.shape[1] == sum(max(count, 1) for count in n_categories)
     assert (encoded.numpy() == expected).all()
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_all_leading_axes_are_kept_and_the_dtype_too(dtype: torch.dtype) -> None:
-    n_categories = [3, 0, 2]
-    x = torch.from_numpy(raw_features(n_categories, 24)).to(dtype)
-    one_hot = OneHot(n_categories)
-    encoded = one_hot(x.view(2, 3, 4, 3))
-    assert encoded.shape == (2, 3, 4, 6)
-    assert encoded.dtype == dtype
-    assert torch.equal(encoded.view(24, 6), one_hot(x))
-
-
-def test_gradients_pass_through_numeric_columns_alone() -> None:
-    x = torch.tensor([[1.0, 0.3, 2.0]], requires_grad=True)
-    encoded = OneHot([3, 0, 3])(x)
-    (encoded * torch.arange(1.0, 8.0)).sum().backward()
-    assert x.grad.tolist() == [[0.0, 4.0, 0.0]]
 
 
 RATE = 0.3
@@ -142,16 +123,6 @@ BOUNDS = {
 }
 
 
-def torch_linear(function: Callable[[Tensor], Tensor] | None) -> Tensor:
-    """The weight of a plain linear layer as torch starts it."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        layer = nn.Linear(N_IN, N_OUT)
-        if function is not None:
-            function(layer.weight)
-    return layer.weight.detach().flatten()
-
-
 def drawn(scheme: str, n_in: int = N_IN, n_out: int = N_OUT, seed: int = 1) -> nn.Linear:
     layer = nn.Linear(n_in, n_out)
     initialise(layer, scheme, torch.Generator().manual_seed(seed))
@@ -176,17 +147,3 @@ def test_weights_are_normal_and_cut_and_have_the_variance_of_the_scheme(scheme: 
     assert weight.var() == pytest.approx(variance, rel=5 * math.sqrt(2 / weight.size))
     assert stats.kstest(weight / math.sqrt(variance) * cut.std(), cut.cdf).pvalue > 1e-3
     assert abs(weight).max() <= 2 * math.sqrt(variance) / cut.std() * (1 + 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "function"),
-    [
-        ("glorot_uniform", nn.init.xavier_uniform_),
-        ("he_uniform", lambda w: nn.init.kaiming_uniform_(w, nonlinearity="relu")),
-        ("lecun_uniform", lambda w: nn.init.kaiming_uniform_(w, nonlinearity="linear")),
-        ("pytorch", None),
-    ],
-)
-def test_weights_are_distributed_as_torchs(scheme: str, function: Callable[[Tensor], Tensor] | None) -> None:
-    weight = drawn(scheme, seed=4).weight.detach()
-    assert stats.ks_2samp(weight.flatten().numpy(), torch_linear(function).numpy()).pvalue > 1e-3

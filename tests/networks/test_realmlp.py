@@ -24,11 +24,9 @@ from scarf_lightning.networks.realmlp import (
     NTKLinear,
     ParametricActivation,
     RealMLP,
-    RobustOneHot,
     Scale,
     mish,
     selu,
-    smooth_clip,
 )
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table
 
@@ -197,15 +195,6 @@ def test_numbers_are_kept_within_the_training_labels_in_evaluation_alone() -> No
     clamp.fit(torch.tensor([[-1.0], [2.0]], dtype=torch.float64))
     assert clamp(x).flatten().tolist() == [-1.0, 0.5, 2.0]
     assert torch.equal(clamp.train()(x), x)
-
-
-def test_indicators_are_centred_and_scaled_as_numbers_are() -> None:
-    module = RobustOneHot(3)
-    module.fit(torch.tensor([[1.0, 0.0, 1.0]] * 6 + [[0.0, 1.0, 1.0]] * 2))
-    # Of eight rows six have the first category: median and upper quartile 1, lower quartile 0.75.
-    got = module(torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
-    expected = smooth_clip(torch.tensor([[0.0, 0.0, 0.0], [-4.0, 4.0, 0.0]]))
-    torch.testing.assert_close(got, expected)
 
 
 def test_the_method_dropout_sets_the_rate() -> None:

@@ -1,10 +1,10 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from scarf_lightning.networks import BatchNorm, Columns, Dropout, Network
-from scarf_lightning.networks.residual import Attention, FeatureTokenizer, FTTransformer, ResNet
+from scarf_lightning.networks.residual import FeatureTokenizer, FTTransformer, ResNet
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table
 
 COLUMNS = Columns((0, 3, 1, 0))
@@ -49,48 +49,6 @@ def test_tokens_are_the_papers() -> None:
             tokenizer.category_bias[1] + tokenizer.category_weight[3],
         ]
         torch.testing.assert_close(tokens[row], torch.stack(expected))
-
-
-def test_attention_is_torchs() -> None:
-    attention = Attention(12, 3, 0.0).double()
-    theirs = nn.MultiheadAttention(12, 3, batch_first=True).double()
-    names = ("query", "key", "value")
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([getattr(attention, name).weight for name in names]))
-        theirs.out_proj.weight.copy_(attention.out.weight)
-    x = torch.randn(4, 7, 12, dtype=torch.float64)
-    for asking in (x, x[:, :2]):
-        expected, _ = theirs(asking, x, x)
-        torch.testing.assert_close(attention(asking, x), expected)
-        # Of stacked trials each has its own heads.
-        torch.testing.assert_close(attention(asking.expand(2, -1, -1, -1), x.expand(2, -1, -1, -1))[1], expected)
-
-
-def block_of_torch(x: Tensor, block: nn.Module) -> Tensor:
-    """One pre-norm block by torch's functions, all tokens asking."""
-    norms = block.attention_norm, block.norm
-    tokens = x if isinstance(norms[0], nn.Identity) else F.layer_norm(x, x.shape[-1:], norms[0].weight, norms[0].bias)
-    x = x + block.attention(tokens, tokens)
-    hidden = F.linear(
-        F.layer_norm(x, x.shape[-1:], norms[1].weight, norms[1].bias), block.widen.weight, block.widen.bias
-    )
-    half = hidden.shape[-1] // 2
-    return x + F.linear(hidden[..., :half] * F.relu(hidden[..., half:]), block.narrow.weight, block.narrow.bias)
-
-
-def test_it_is_the_papers_equations() -> None:
-    """The answer of the last block for two tokens alone is its answer for all of them; the first has no norm."""
-    module = FTTransformer(**SMALL, **SURE, depth=3).build(COLUMNS, None).double()
-    x = torch.randn(6, COLUMNS.n_encoded, dtype=torch.float64)
-    assert [isinstance(block.attention_norm, nn.Identity) for block in module.blocks] == [True, False, False]
-    assert module.blocks[0].narrow.in_features == int(12 * 4 / 3)
-
-    tokens = module.tokenizer(x)
-    for block in module.blocks:
-        tokens = block_of_torch(tokens, block)
-    expected = module.norm(tokens[:, 0]).relu()
-
-    torch.testing.assert_close(module(x), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_it_is_the_authors_package() -> None:

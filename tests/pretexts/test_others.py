@@ -11,7 +11,6 @@ from torch import Tensor
 
 from scarf_lightning.corruption.strategies import Bernoulli, Exact, Marginal, NoCorruption
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.pretext_task import PretextTask
 from scarf_lightning.networks import Columns
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.pretexts.others import SubTab, Vime, subsets
@@ -105,24 +104,3 @@ class TestSubTab:
         weights = (task.temperature, task.contrast, task.distance)
         expected = loss_of_pairs([(z.numpy(), x.numpy()) for z, x in outputs], row.numpy(), *weights)
         assert task.compute_loss(outputs, (row,)).item() == pytest.approx(expected, rel=1e-12)
-
-    def test_f_sees_a_subset_of_each_row_at_a_time(
-        self, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        seen: list[tuple[Tensor, ...]] = []
-        embed = PretextTask._embed
-
-        def spied(task: PretextTask, x: Tensor) -> Tensor:
-            # The views of both subsets, one after the other.
-            seen.append(x.chunk(2, dim=1))
-            return embed(task, x)
-
-        monkeypatch.setattr(PretextTask, "_embed", spied)
-        stack = make_stack(patients, [0])
-        stack.pretrain(
-            PretrainSettings(max_epochs=1, batch_size=200), SubTab(NoCorruption(), Exact(), n_subsets=2, overlap=0)
-        )
-        first, second = seen[0]
-        rows = torch.from_numpy(stack.encoded(stack.data.train)).float()[0]
-        assert sorted((first + second)[0].tolist()) == sorted(rows.tolist()), "together they are the row"
-        assert not ((first != 0) & (second != 0)).any()

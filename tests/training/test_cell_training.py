@@ -4,10 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from sklearn.datasets import make_classification
 
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
@@ -17,7 +15,7 @@ from scarf_lightning.randomness import Purpose, Streams
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
 from tests.composing import config_of
-from tests.short_training import trained, training_of
+from tests.short_training import training_of
 
 
 def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table, tmp_path: Path) -> None:
@@ -44,19 +42,6 @@ def test_a_split_that_has_no_such_trial_is_refused_before_any_training(
     monkeypatch.setattr(Random, "check", refuse)
     with pytest.raises(UsageError, match=r"^wdbc has no splits for 8 trials\.$"):
         CellTraining.prepare(config_of("trials=8"), wdbc, Hardware(torch.device("cpu")))
-
-
-def test_a_mended_cell_leaves_the_initial_weights_and_the_test_rows(mixed_table: Table) -> None:
-    mended = replace(mixed_table, values=mixed_table.values + 1e-9)
-
-    stacks = [
-        CellTraining.stack(training_of(config_of("pretrain=none"), table), range(2)) for table in (mixed_table, mended)
-    ]
-
-    np.testing.assert_array_equal(*(stack.data.test for stack in stacks))
-    weights = [[*stack.networks.encoder((0, 1)).parameters()] for stack in stacks]
-    assert weights[0]
-    assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
 
 
 @pytest.mark.parametrize(("method", "expected"), [("control", (3, 0, 5)), ("logistic", (0, 5))])
@@ -97,17 +82,3 @@ def test_trials_whose_parts_differ_in_size_are_trained_one_by_one(
     (said,) = training.notes
     assert ("trained one by one" in said) == (copies == "together")
     assert ("have a copy among its training rows" in said) == (copies == "apart")
-
-
-@pytest.mark.parametrize(("copies", "low", "high"), [("together", 0.6, 0.75), ("apart", 0.9, 1.0)])
-def test_a_forest_cannot_look_up_the_answers_of_copies(copies: str, low: float, high: float) -> None:
-    """200 rows, each three times; on the 200 alone the forest gets 0.69."""
-    values, labels = make_classification(200, 10, n_informative=4, flip_y=0.25, class_sep=0.7, random_state=3)
-    frame, target = pd.DataFrame(np.tile(values, (3, 1))).add_prefix("x"), pd.Series(np.tile(labels, 3), name="y")
-    table = Table.from_frame(frame, target, categorical=[False] * 10, name="three", source="a test")
-
-    config = config_of("method=random_forest", "pretrain=none", f"split.copies={copies}")
-    rows = trained(config, table, trials=range(5)).rows
-
-    assert low < np.mean([row["accuracy"] for row in rows]) <= high
-    assert table.n_copies == 400

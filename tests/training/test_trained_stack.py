@@ -71,34 +71,6 @@ def test_rivals_are_marked_and_the_constant_never_is(wdbc: Table) -> None:
     assert [row["worse_than_frequencies"] for row in rows] == [False] * 3
 
 
-@pytest.mark.parametrize(
-    ("overrides", "sizes"),
-    [
-        ("regime=few method=control", [455 - 4, 20, 16, 435, 4]),
-        ("regime=few regime.validation_share=0.5 method=control", [455 - 10, 20, 10, 435, 10]),
-        ("regime=few method=control finetune.monitor=none", [455, 20, 20, 435, 0]),
-        ("regime=few method=control finetune.patience=null finetune.restore_best=false", [455, 20, 20, 435, 0]),
-        ("regime=few method=control finetune.patience=null", [455 - 4, 20, 16, 435, 4]),
-        ("regime=few method=control finetune.fixed_below=20", [455 - 4, 20, 16, 435, 4]),
-        ("regime=few method=control finetune.fixed_below=21 finetune.fixed_steps=2", [455, 20, 20, 435, 0]),
-        ("regime=few method=logistic", [455, 20, 20, 435, 0]),
-        ("regime=noise30 method=control", [398, 455, 398, 0, 57]),
-        ("regime=full method=logistic", [455, 455, 455, 0, 0]),
-        ("regime=semi25 method=self_train method.iterations=1", [455 - 23, 114, 91, 341, 23]),
-    ],
-)
-def test_labels_inside_are_counted_in_all(overrides: str, sizes: list[int], wdbc: Table) -> None:
-    """A table of 569 rows, 114 of them test rows: rows to train on, labels in all, labels that train, rows without
-    one, labels that validate. A fit of twenty labels that watches four is not taken for one of fewer than twenty."""
-    config = config_of("pretrain=none", "regime.validation=inside", "trials=1", *overrides.split())
-    record = trained(config, wdbc, trials=[0])
-    (row,) = record.rows
-
-    assert all(("validation_loss" in curve) == (sizes[-1] > 0) for curve in record.curves)
-    assert [row[f"n_{of}"] for of in ("train", "labels", "labelled", "unlabelled", "validation")] == sizes
-    assert row["n_train"] + row["n_validation"] + row["n_test"] == 569
-
-
 def test_curves_preprocessing_and_weights_that_are_asked_for_are_those_of_the_trials(ran: TrainedStack) -> None:
     record, positions = ran.record(KEPT), [COMPANY.index(trial) for trial in KEPT]
 
@@ -133,15 +105,6 @@ def test_a_trial_that_diverged_has_the_phase_in_place_of_numbers(ran: TrainedSta
     for metric in metrics(["classes"]):
         assert [row[metric.name] is None for row in record.rows] == [False, True, True]
     assert [each.trial for each in record.predictions] == [3]
-
-
-def test_a_prediction_that_is_not_finite_is_divergence_too(ran: TrainedStack) -> None:
-    predictions = ran.outcome.predictions.copy()
-    predictions[2, 7, 0] = np.inf
-
-    record = replace(ran, outcome=replace(ran.outcome, predictions=predictions)).record(COMPANY)
-
-    assert [row["diverged"] for row in record.rows] == [None, None, "finetune"]
 
 
 def test_a_probed_cell_has_the_probes_of_its_frozen_embeddings_in_its_rows(wdbc: Table) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources import FileSource, LastTable, WdbcSource
+from scarf_lightning.data.sources import FileSource, LastTable
 from scarf_lightning.data.sources.evidence import stamps_of
 from scarf_lightning.data.table import Table
-from scarf_lightning.errors import UsageError
 
 Change = Callable[[Path], object]
 WHEN = 1_700_000_000_000_000_000
@@ -75,18 +74,6 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(file: Path, is_befor
     assert read.stamps == source.stamps()
 
 
-def test_an_error_of_half_a_file_is_no_error_of_the_data_unless_it_stays(file: Path) -> None:
-    def truncate(path: Path) -> None:
-        os.truncate(path, 3)
-
-    changes: list[Change] = [truncate, lambda path: write(path, first=9)]
-    assert Disturbed(file, "y", changes=changes, is_before=True).read().table.hash == hash_of(file)
-
-    stays = Disturbed(file, "y", changes=[truncate], is_before=True)
-    with pytest.raises(UsageError, match=r"dataset\.target names 'y', which is not a column of .*t\.csv"):
-        stays.read()
-
-
 def test_a_change_within_a_tick_of_the_clock_has_another_stamp(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a file that was written just before it is read, and again while it is: clocks of file systems tick in
     milliseconds, and both may fall into one."""
@@ -112,16 +99,6 @@ def test_a_download_is_read_again_from_the_cache(tmp_path: Path) -> None:
     read = source.read()
 
     assert read.stamps == source.stamps() != ()
-
-
-def test_the_stamps_are_of_all_files(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    more = tmp_path / "more.csv"
-    pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_csv(more, index=False)
-    names = [stamp.name for stamp in FileSource(file, "y", unlabelled=more).read().stamps]
-    assert names == ["t.csv", "more.csv"]
-    monkeypatch.setattr(WdbcSource, "bundled", ("none.csv",))
-    read = WdbcSource().read()
-    assert (read.stamps, read.table.n_rows) == ((), 569), "data without files have none"
 
 
 @pytest.mark.parametrize("is_in_place", [False, True])

@@ -1,8 +1,6 @@
-import contextlib
 import gzip
 import hashlib
 import http.server
-import os
 import socket
 import subprocess
 import sys
@@ -270,14 +268,6 @@ class TestCachedDataset:
         assert loaded.target.names == ("b", "c")
         assert loaded.columns[-1].categories == ("false", "true")
 
-    def test_in_the_clients_own_folder(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        elsewhere = home.parent / "elsewhere"
-        folder = fill(elsewhere)
-        monkeypatch.setenv("OPENML_CACHE_DIR", str(elsewhere))
-        source = OpenMLSource(ID)
-        assert source.load().n_rows == ROWS
-        assert source.files() == (folder / "description.xml", folder / f"dataset_{ID}.pq")
-
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
@@ -290,23 +280,6 @@ class TestCachedDataset:
     def test_an_unusable_dataset_is_refused(self, tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
         fill(tmp_path / "cache", **options)
         refusal(tmp_path / "cache", sentence)
-
-    def test_the_column_that_a_split_goes_by_is_no_feature(self, tmp_path: Path) -> None:
-        fill(tmp_path / "cache", table=frame().assign(place=["b", "a", "b"] * 4))
-        cached: dict[str, Any] = {"id": ID, "name": None, "openml_cache": str(tmp_path / "cache")}
-        table = open_source("openml", **cached, split={"name": "group", "column": "place"}).load()
-        assert [column.name for column in table.columns] == ["size", "colour"]
-        first, second = table.split_by[:2]
-        assert first != second
-        assert table.split_by.tolist() == [first, second, first] * 4
-
-    def test_a_split_by_what_is_no_feature(self, tmp_path: Path) -> None:
-        fill(tmp_path / "cache")
-        split = {"name": "group", "column": "defect"}
-        source = open_source("openml", id=ID, name=None, openml_cache=str(tmp_path / "cache"), split=split)
-        said = r"names 'defect', which is no feature .*\. Its features are: 'size', 'colour', 'empty'\.$"
-        with pytest.raises(UsageError, match=said):
-            source.load()
 
 
 def with_entities(text: str, entities: str) -> str:
@@ -426,40 +399,6 @@ class TestNoServer:
 
 
 class TestGlobalState:
-    @pytest.mark.parametrize("succeeds", [True, False])
-    def test_settings_of_the_client_are_restored(
-        self, tmp_path: Path, client: Any, refused: str, monkeypatch: pytest.MonkeyPatch, capfd: Any, succeeds: bool
-    ) -> None:
-        monkeypatch.setattr(client.config, "server", "https://example.invalid/api/v1/xml")
-        monkeypatch.setattr(client.config, "retry_policy", "robot")
-        monkeypatch.setenv("OPENML_SKIP_PARQUET", "true")
-        if succeeds:
-            monkeypatch.setattr(module, "SERVER", "https://www.openml.org/api/v1/xml")
-            fill(tmp_path / "cache")
-
-        def state() -> list[Any]:
-            return [client.config.get_config_as_dict(), dict(os.environ), list(warnings.filters)]
-
-        before = state()
-        with contextlib.nullcontext() if succeeds else pytest.raises(UsageError):
-            OpenMLSource(ID, tmp_path / "cache").load()
-
-        assert state() == before
-        assert capfd.readouterr() == ("", "")
-
-    def test_warnings_of_the_client_are_not_shown(
-        self, tmp_path: Path, client: Any, no_network: None, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        get_dataset = client.datasets.get_dataset
-
-        def noisy(*args: Any, **kwargs: Any) -> Any:
-            warnings.warn("this will change", FutureWarning, stacklevel=2)
-            return get_dataset(*args, **kwargs)
-
-        fill(tmp_path / "cache")
-        monkeypatch.setattr(client.datasets, "get_dataset", noisy)
-        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
-
     @pytest.mark.parametrize(
         ("error", "cause"),
         [
@@ -498,26 +437,6 @@ class TestFiles:
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
         files = (folder / "description.xml", folder / f"dataset_{ID}.pq")
         assert done.stdout.split() == [*map(str, files), "t", "csv-t-", "()", "set()"]
-
-    @pytest.mark.parametrize(
-        ("switch", "ending"), [(None, ".pq"), ("false", ".pq"), ("1", ".pq"), ("true", ".arff"), ("TRUE", ".arff")]
-    )
-    def test_arff_where_the_client_is_to_skip_parquet(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str | None, ending: str
-    ) -> None:
-        """By the client's own words: ``os.environ.get(...).casefold() == "true"``."""
-        folder = fill(tmp_path / "cache")
-        (folder / "dataset.arff").write_text(arff())
-        if switch is not None:
-            monkeypatch.setenv("OPENML_SKIP_PARQUET", switch)
-        assert OpenMLSource(ID, tmp_path / "cache").files()[1].suffix == ending
-
-    @pytest.mark.parametrize("name", ["dataset.arff", f"dataset_{ID}.pq", "description.xml"])
-    def test_an_empty_file_is_none(self, name: str, tmp_path: Path) -> None:
-        folder = fill(tmp_path / "cache", data="arff" if name == "dataset.arff" else "parquet")
-        assert OpenMLSource(ID, tmp_path / "cache").files()
-        (folder / name).write_bytes(b"")
-        assert OpenMLSource(ID, tmp_path / "cache").files() == ()
 
     @pytest.mark.parametrize("variable", [None, "OPENML_CACHE_DIR", "XDG_CACHE_HOME"])
     def test_default_cache_is_the_clients(

@@ -101,14 +101,6 @@ def test_a_trial_is_tested_on_the_rows_of_its_fold(cache: Path) -> None:
         Task().check(table, FOLDS * REPEATS + 1)
 
 
-def test_trials_follow_the_splits_of_the_file_in_their_order(cache: Path) -> None:
-    before = loaded(cache).split_by
-    header, lines = (text.splitlines() for text in "\n".join(splits()).split("@data\n"))
-    (task_folder(cache) / "datasplits.arff").write_text("\n".join([*header, "@data", *reversed(lines), ""]))
-    assert before is not None
-    np.testing.assert_array_equal(loaded(cache).split_by, before[:, ::-1])
-
-
 def test_another_split_takes_the_tasks_data_alone(cache: Path) -> None:
     table, before = loaded(cache, "stratified"), loaded(cache).hash
     assert table.split_by is None
@@ -118,17 +110,6 @@ def test_another_split_takes_the_tasks_data_alone(cache: Path) -> None:
     file = task_folder(cache) / "datasplits.arff"
     file.write_text(file.read_text().replace("TEST,0,0,0", "TRAIN,0,0,0"))
     assert loaded(cache).hash != before, "other splits are other data"
-
-
-def test_files_of_the_cache_stay_and_name_the_data(cache: Path) -> None:
-    before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
-    loaded(cache)
-    assert {path: path.read_bytes() for path in before} == before
-    assert {path.name for path in task_folder(cache).iterdir()} == {"task.xml", "datasplits.arff"}
-    named = {path.name for path in opened(cache).files()}
-    assert named == {"task.xml", "datasplits.arff", "description.xml", f"dataset_{ID}.pq"}
-    (task_folder(cache) / "datasplits.arff").unlink()
-    assert opened(cache).files() == ()
 
 
 def test_a_regression_has_a_number_to_predict(cache: Path) -> None:
