@@ -97,7 +97,7 @@ installed: dist
 		--compile-bytecode --python build/installed/bin/python "$$(ls dist/*.whl)[report]"
 	mkdir build/installed/empty
 	cd build/installed/empty && ../bin/scarf train pretrain=none,scarf
-	# The status 3 says that we cannot tell.
+	# The status 3 says that the answer is undecided.
 	cd build/installed/empty && ../bin/scarf report results=results || test $$? -eq 3
 
 benchmark: $(INSTALLED)

@@ -11,8 +11,8 @@
 # %% [markdown]
 # # A first ablation, here or on Colab
 #
-# Which corruption is better, and which scaling? Four cells of five trials on a bundled table answer both questions at
-# once, in a minute of two cores. The notebook installs the package where it is missing, so it also runs on a machine
+# Which corruption is better, and which scaling? Four cells of ten trials on a bundled table answer both questions at
+# once, in two minutes of two cores. The notebook installs the package where it is missing, so it also runs on a machine
 # that has none of it, such as one of Colab.
 #
 # There, set `ADDRESS` first: what pip takes, such as `git+` and the address of the repository, or the file of a wheel.
@@ -21,7 +21,7 @@
 # %% tags=["parameters"]
 ADDRESS = ""
 AXES = ["corruption=mean,marginal", "scaling=zscore,minmax"]
-TRIALS = 5
+TRIALS = 10
 RESULTS = "first_ablation"
 
 # %%
@@ -59,8 +59,8 @@ first, second = (axis.partition("=")[0] for axis in AXES)
 # %% [markdown]
 # ## The answer, axis by axis
 #
-# Each value is compared with the usual one of its axis, over both values of the other axis. *We cannot tell* is an
-# answer, too: it comes with the trials that would decide it. The report is one page, `report/index.html`.
+# Each value is compared with the usual one of its axis, over both values of the other axis. *Undecided* is an
+# answer, too: it says what a claim lacks. The report is one page, `report/index.html`.
 
 # %%
 report = scarf_lightning.report(results=RESULTS, out="report")

@@ -47,7 +47,7 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert not imported & (HEAVY | {"matplotlib.pyplot"})
     assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("On wdbc, beside no pre-training: we cannot tell of SCARF, rate 0.6 (all labels); ")
+    assert lines[0].startswith("On wdbc, beside no pre-training: undecided: SCARF, rate 0.6 (all labels); ")
     (missing,) = [line for line in lines if line.startswith("6 of 21 cells are finished")]
     assert re.match(r".*, 12 of 42 trials; missing: .* and \d+ more\.$", missing)
     assert lines[-1] == f"The report is {half_finished / 'reports' / 'quick' / 'index.html'}"
@@ -76,7 +76,7 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
 
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("We cannot tell whether SCARF helps over 3 datasets: ")
+    assert lines[0].startswith("SCARF over 3 datasets: undecided, ")
     assert lines[1:3] == ["2 competitors, 2 shown.", "All 6 cells are finished, 18 of 18 trials."]
     assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
     html = (tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ from ..sweeping.expand import ExpandedSweep, expand
 from ..sweeping.folders import SWEEPS, overrides_notation
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.overrides import overrides_of
-from ..verdicts.answers import CANNOT_TELL
+from ..verdicts.answers import UNDECIDED
 from .tables import differing_options
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class WrittenReport:
         """True if there are comparisons and of none we can tell."""
         answers = [each for each in self.summary.get("answer", ()) if each != REFERENCE]
         # A page without comparisons asks nothing, so nothing is open.
-        return bool(answers) and all(each == CANNOT_TELL for each in answers)
+        return bool(answers) and all(each == UNDECIDED for each in answers)
 
     def __str__(self) -> str:
         return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), self.place])

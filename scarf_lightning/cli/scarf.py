@@ -16,7 +16,7 @@ from .commands import answered
 STATUS = """\
 scarf COMMAND --help says more of each.
 Exit status: 0 answered, or done; 1 not finished; 2 a mistake in the command;
-3 we cannot tell (report)."""
+3 undecided (report)."""
 MEANINGS = {
     "train": "train one cell, or every combination of options",
     "plan": "what scarf train with these options would train, and how long that takes",

@@ -62,7 +62,7 @@ class Config(Options):
     learning_rate: float | None = option(None, "of both phases; null leaves each phase its own", "(0, 1e12]")
     max_epochs: int | None = option(None, "of both phases; null leaves each phase its own", "[1, 1000000]")
     trials: int = option(
-        5, "splits, initialisations and random streams; the paper repeats 30", "[1, 10000]", aliases=("n_trials",)
+        10, "splits, initialisations and random streams; the paper repeats 30", "[1, 10000]", aliases=("n_trials",)
     )
     trainer: TrainerSettings
     logger: LoggerSettings

@@ -7,7 +7,7 @@ import pandas as pd
 from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.amounts import effect, signed
-from ..verdicts.answers import CANNOT_TELL
+from ..verdicts.answers import UNDECIDED
 from .blocks import NOTHING, Entry, Table
 from .cell_results import CellResults
 from .comparisons import Comparison
@@ -30,9 +30,9 @@ def ablation_in_words(comparisons: Sequence[Comparison], results: CellResults, m
     for base in _by_context(comparisons).values():
         level = _level_in_words(_base_level(base, results, metric), metric)
         sentences.append(f"Base: {base[0].reference_label}, {level}.")
-    sure_first = sorted(comparisons, key=lambda each: each.claimed == CANNOT_TELL)
+    sure_first = sorted(comparisons, key=lambda each: each.claimed == UNDECIDED)
     for each in sure_first[:MOST_SENTENCES]:
-        sentences.append(f"{each.label}: {each.claimed}, {effect(each, metric)}.")
+        sentences.append(f"{each.label}: {each.shown}, {effect(each, metric)}.")
     if n_others := len(sure_first[MOST_SENTENCES:]):
         sentences.append(f"The table has {n_others} more.")
     return sentences
@@ -42,19 +42,19 @@ def ablation_table(comparisons: Sequence[Comparison], results: CellResults, metr
     """A line a change, the best first: its metric, its difference with a 95 % interval, and its answer."""
     rows, data = [], []
     for each in comparisons:
-        is_sure = each.claimed != CANNOT_TELL
+        is_sure = each.claimed != UNDECIDED
         level = level_over(results, [cell for cell, _ in each.pairs], metric)
         verdict = each.verdict
-        interval = _interval_of(each)
+        interval = verdict.interval
         rows.append(
             (
                 Entry(each.label, each.label),
                 Entry(metric.shown(level.mean), level.mean),
                 Entry(_with_ends(interval, metric), interval.mean, best=is_sure),
-                Entry(each.claimed, each.claimed, best=is_sure),
+                Entry(each.shown, each.claimed, best=is_sure),
             )
         )
-        known = evidence_columns(each) | {"difference_low": interval.low, "difference_high": interval.high}
+        known = evidence_columns(each)
         data.append(
             {"change": each.name, "base": each.reference, "context": each.context, metric.name: level.mean}
             | {f"{metric.name}_low": level.low, f"{metric.name}_high": level.high, "trials": verdict.trials}
@@ -87,12 +87,6 @@ def _level_in_words(level: Interval, metric: Metric) -> str:
     unit = " %" if metric.scale == 100 else ""
     ends = "" if level.low != level.low else f" ({metric.shown(level.low)} to {metric.shown(level.high)})"
     return f"{metric.label} {metric.shown(level.mean)}{unit}{ends}"
-
-
-def _interval_of(comparison: Comparison) -> Interval:
-    """The difference with its interval of 95 %."""
-    verdict = comparison.verdict
-    return verdict.interval if verdict.ends is None else verdict.ends(level=0.95)
 
 
 def _with_ends(interval: Interval, metric: Metric) -> str:

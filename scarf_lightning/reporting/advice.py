@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from ..errors import enumeration
-from ..intervals import FEWEST
-from ..verdicts.answers import CANNOT_TELL, MARGIN
+from ..verdicts.answers import ENOUGH_TRIALS, MARGIN, UNDECIDED
 from ..verdicts.power import chance_of_answer
 from .comparisons import Comparison
 
@@ -27,10 +26,10 @@ def trials_sentence(comparisons: Sequence[Comparison], margin: float = MARGIN) -
     for each in comparisons:
         verdict = each.verdict
         # A comparison with a reason, such as a side that has not learnt, is not decided by more of the same.
-        if each.claimed != CANNOT_TELL or verdict.reason or verdict.datasets > 1:
+        if each.claimed != UNDECIDED or verdict.reason or verdict.datasets > 1:
             continue
-        if verdict.trials < FEWEST:
-            return [f"{TRIED[0]} trials answer: the same command with trials={TRIED[0]}."]
+        if verdict.has_few_trials:
+            return [f"{ENOUGH_TRIALS} trials answer: the same command with trials={ENOUGH_TRIALS}."]
         if verdict.parts is not None:
             chances[each.label] = {
                 trials: chance_of_answer(trials, verdict.difference, verdict.parts, margin, each.needed, each.looks)

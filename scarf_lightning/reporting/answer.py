@@ -12,7 +12,7 @@ from ..errors import capitalised, counted
 from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
 from ..verdicts.amounts import effect, ends_of, signed
-from ..verdicts.answers import CANNOT_TELL
+from ..verdicts.answers import UNDECIDED
 from .ablation import ablation_table, is_ablation
 from .advice import trials_sentence
 from .axis_page import axis_blocks, axis_details
@@ -90,7 +90,7 @@ def _details(answers: Answers) -> list[Block]:
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_median(comparisons, options.measure)))
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
-    if are_several and any(each.claimed != CANNOT_TELL for each in comparisons):
+    if are_several and any(each.claimed != UNDECIDED for each in comparisons):
         blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
     if forest := forest_picture(comparisons, options):
         blocks.append(forest)
@@ -168,10 +168,7 @@ def _summary(answers: Answers) -> Table:
     headings = _headings(metric, many=many)
     means = ": means over datasets" if many else ""
     median = ", the mean and that of the median dataset" if many else ""
-    caption = (
-        f"{capitalised(metric.heading)}, best first{means}; improvement over "
-        f"{references(comparisons)}{median}, and its probability"
-    )
+    caption = f"{capitalised(metric.heading)}, best first{means}; improvement over {references(comparisons)}{median}"
     rows = []
     for line in lines:
         rows.append(tuple(line.entries.get(column, BLANK) for column in headings))
@@ -192,10 +189,7 @@ def _paper_column(lines: Sequence[Line], comparisons: Sequence[Comparison], metr
         effect = _with_ends(line.entries.get("effect", BLANK), line.entries.get("effect ends", BLANK))
         rows.append((line.entries["competitor"], level, effect, line.entries["verdict"]))
     over = references(comparisons)
-    caption = (
-        f"{capitalised(metric.heading)} and the improvement over {over}, with the interval of its "
-        "answer's level, 95 % where no other is named. Best in bold."
-    )
+    caption = f"{capitalised(metric.heading)} and the improvement over {over}, with 95 % intervals. Best in bold."
     columns = ("competitor", metric.heading, f"improvement{unit}", "answer")
     return Table("summary", caption, columns, tuple(rows), pd.DataFrame())
 
@@ -216,12 +210,11 @@ def _headings(metric: Metric, *, many: bool) -> dict[str, str]:
         middle = {
             "n": "datasets",
             "mean": f"mean improvement{points}",
-            "mean ends": "95 % of the mean",
             "effect": f"median improvement{points}",
         }
     else:
         middle = {"level ends": "95 % interval", "n": "trials", "effect": f"improvement{points}"}
-    last = {"effect ends": "its interval", "won": "datasets won" if many else "trials won", "better": "P(better)"}
+    last = {"effect ends": "95 %", "won": "datasets won" if many else "trials won"}
     return first | middle | last
 
 
@@ -237,45 +230,25 @@ def _reference_line(
 def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many: bool) -> Line:
     """The line of a competitor with its comparison."""
     level = _level(comparison.label, [cell for cell, _ in comparison.pairs], results, metric, many=many)
-    verdict, average = comparison.verdict, comparison.verdict.average
+    verdict = comparison.verdict
     units = verdict.datasets if many else verdict.trials
     shown_difference = partial(signed, metric=metric)
     entries = {
         "verdict": Entry(shown_answer(comparison), comparison.claimed),
-        "mean": entry(average.mean, shown_difference),
-        "mean ends": _ends(average.low, average.high, shown_difference),
+        "mean": entry(verdict.average, shown_difference),
         "effect": Entry(shown_difference(verdict.difference), verdict.difference),
         "effect ends": _ends_of(verdict, metric),
         "won": Entry(f"{verdict.won} of {units}", verdict.won / units),
-        "better": entry(verdict.better, ".2f"),
     }
     data = evidence_columns(comparison) | {
         "context": comparison.context,
         "reference": comparison.reference,
         "not_learnt": comparison.not_learnt or comparison.spoilt,
-        "mean_difference": average.mean,
-        "mean_difference_low": average.low,
-        "mean_difference_high": average.high,
-        "p_mean": verdict.p_average if verdict.datasets > 1 else None,
-        "probability_better": verdict.better,
-        "probability_helps": verdict.helps,
-        "probability_same": verdict.same,
-        "probability_hurts": verdict.hurts,
+        "mean_difference": verdict.average,
         "won": verdict.won,
         "lost": verdict.lost,
-        "p_beyond": verdict.levels.beyond,
-        "p_within": verdict.levels.within,
-        "share_of_rows": _share_of_rows(verdict),
     }
     return Line(level.mean, level.entries | entries, level.data | data)
-
-
-def _share_of_rows(verdict: Verdict) -> float:
-    """The share of the error's variance that comes from the table's rows; NaN if it is unknown."""
-    parts = verdict.parts
-    if parts is None or not parts.error:
-        return math.nan
-    return parts.rows_variance / parts.error**2
 
 
 def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metric, *, many: bool) -> Line:
@@ -303,7 +276,7 @@ def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
 
 
 def _ends_of(verdict: Verdict, metric: Metric) -> Entry:
-    """Both ends of the interval of a difference, with its coverage if that is not 95 %."""
+    """Both ends of the interval of a difference."""
     ends = ends_of(verdict, metric)
     return Entry(ends, verdict.low) if ends else BLANK
 

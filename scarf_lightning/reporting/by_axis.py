@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import enumeration
 from ..intervals import Interval
 from ..metrics import Metric
-from ..verdicts.answers import CANNOT_TELL
+from ..verdicts.answers import UNDECIDED
 from ..verdicts.factors import Contrast, Setting, interactions, main_effects
 from .cell_results import CellResults
 from .comparisons import Comparison, claimed_after_looks, compared
@@ -118,7 +118,7 @@ def value_alone(axis: str, value: str, results: CellResults) -> str:
 
 def asked(answers: AnswersByAxis) -> Sequence[Effect]:
     """The comparisons that advice is about: the axes, or where all of them are answered, their interactions."""
-    if any(each.claimed == CANNOT_TELL for each in answers.effects):
+    if any(each.claimed == UNDECIDED for each in answers.effects):
         return answers.effects
     return answers.interactions
 
@@ -268,16 +268,16 @@ def _alone(axes: Sequence[str], values: Sequence[Any], results: CellResults) -> 
 
 
 def _over(axes: Sequence[str], every: Mapping[str, Sequence[str]]) -> str:
-    """The settings of the other axes: ``over both scalings``, ``over all 6 settings of scaling and network``."""
+    """The settings of the other axes: ``of both scalings``, ``of all 6 settings of scaling and network``."""
     others = {axis: len(values) for axis, values in every.items() if axis not in axes}
     if not others:
         return ""
     words = [column_in_words(axis) for axis in others]
     n = int(np.prod(list(others.values())))
     if len(others) > 1:
-        return f"over all {n} settings of {enumeration(words)}"
+        return f"of all {n} settings of {enumeration(words)}"
     plural = _plural(words[0])
-    return f"over both {plural}" if n == 2 else f"over all {n} {plural}"
+    return f"of both {plural}" if n == 2 else f"of all {n} {plural}"
 
 
 def _plural(heading: str) -> str:

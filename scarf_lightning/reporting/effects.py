@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..errors import capitalised
-from ..intervals import LEVEL, Interval, percent
+from ..intervals import Interval
 from ..metrics import Metric
-from ..verdicts import mean_gain
 from ..verdicts.amounts import effect, effect_over, signed, unsigned, won
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.verdict import Basis, Verdict
@@ -33,7 +32,7 @@ COLOUR_OF: dict[Answer, str] = {
     "no practical difference": COLOURS[2],
     "hurts, size open": COLOURS[1],
     "hurts": COLOURS[1],
-    "cannot tell": GREY,
+    "undecided": GREY,
 }
 HOLLOW: tuple[Answer, ...] = ("helps, size open", "hurts, size open")
 """Answers whose point is hollow: they have the colour of the direction, and no size."""
@@ -83,22 +82,15 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
         # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
         if kind and kind not in kinds and not math.isnan(each.verdict.low):
             kinds.append(kind)
-    coverages = sorted({each.verdict.coverage for each in comparisons if not math.isnan(each.verdict.low)})
-    covered = (
-        " to ".join(dict.fromkeys([percent(coverages[0]), percent(coverages[-1])])) if coverages else percent(LEVEL)
-    )
-    interval = f", with its {covered} interval {' or '.join(kinds)}" if kinds else ""
+    interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
     size = unsigned(options.rope, metric)
     return Picture(
         "effects",
         effects_figure(lines, metric, options.rope),
         narrow=effects_figure(lines, metric, options.rope, is_narrow=True),
-        alt=f"Improvement in {metric.label} with {covered} intervals, best first. {'; '.join(words)}.",
+        alt=f"Improvement in {metric.label} with 95 % intervals, best first. {'; '.join(words)}.",
         caption=f"Improvement in {metric.label} over {references(comparisons)}{interval}. The grey band holds "
-        f"differences without practical consequence, up to {size}. A competitor helps or hurts if its interval is free "
-        "of zero, with a hollow point if its size is open because the interval reaches into the band. It makes no "
-        "practical difference if its interval lies within the band. We cannot tell of the grey. Intervals are of the "
-        "level that the other comparisons (Holm) and earlier looks at these cells leave to their answer.",
+        f"differences up to {size}, which are of no consequence. A hollow point: size open; grey: undecided.",
     )
 
 
@@ -217,10 +209,7 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
             tip(line, f"{name}: {signed(verdict.difference, metric)}")
         # The mean is below the datasets, black and with a diamond, as in a meta-analysis.
         last = len(each.datasets)
-        average = each.verdict.average
-        ends = [scale * average.low, scale * average.high]
-        axes.plot(ends, [last, last], color="black", lw=1.8)
-        axes.plot([scale * average.mean], [last], "D", color="black", ms=5)
+        axes.plot([scale * each.verdict.average], [last], "D", color="black", ms=5)
         names = shortened(each.datasets, 24)
         labels = [names[name] for name in each.datasets]
         axes.set_yticks(range(last + 1), [*labels, "mean"])
@@ -385,4 +374,4 @@ def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
         return n_labels, level_of(results, int(cells[0]), metric)
     # Over datasets each counts once, however many trials it has.
     means = trials.groupby("cell")[metric.name].mean()
-    return n_labels, mean_gain(means.to_numpy())
+    return n_labels, Interval(float(means.mean()), math.nan, math.nan)

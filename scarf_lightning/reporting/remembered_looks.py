@@ -103,8 +103,8 @@ def remember_looks(comparisons: Sequence[Judged], results: CellResults, options:
     for judged in comparisons:
         verdict = judged.verdict
         seen = {look.trials for look in _looks_at(results, judged, metric, known)}
-        # Nothing is claimed without an interval, and a look at trials that were seen already is none.
-        if verdict.basis == "none" or verdict.looked_at in seen:
+        # A look at which nothing may be claimed is none, and neither is one at trials that were seen already.
+        if verdict.basis == "none" or verdict.has_few_trials or verdict.looked_at in seen:
             continue
         look = _question(judged, metric) | {
             "pairs": sorted(set[Pair]().union(*_fingerprints(results, judged))),

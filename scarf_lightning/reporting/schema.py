@@ -25,30 +25,19 @@ OF_A_COMPARISON = {
     "basis": "where the interval is from: rows and fits; the resampled t-test without predictions; the sign test",
     "not_learnt": "the sign that it, or its reference, has learnt nothing, so that there is no answer",
     "difference": "improvement over the reference, higher is better; over datasets that of the median one",
-    "difference_low": "lower end of the interval of the difference that the answer was read from",
+    "difference_low": "lower end of the 95 % interval of the difference",
     "difference_high": "upper end of that interval",
-    "difference_coverage": "coverage of that interval; above 0.95 where answers hold together, or after earlier looks",
     "mean_difference": "over datasets, the mean improvement",
-    "mean_difference_low": "lower end of the 95 % interval of the mean improvement",
-    "mean_difference_high": "upper end of the 95 % interval of the mean improvement",
-    "p_mean": "over datasets, two-sided level at which the mean improvement is found to differ from zero",
-    "probability_better": "probability of any improvement",
-    "probability_helps": "probability of an improvement by more than the margin",
-    "probability_same": "probability of a difference within the margin",
-    "probability_hurts": "probability of a loss of more than the margin",
     "won": "trials, or datasets, on which it is better",
     "lost": "trials, or datasets, on which it is worse",
     "trials": "finished trials, of a comparison those that both sides have; of several datasets the fewest",
     "datasets": "datasets with a finished trial",
     "p_direction": "two-sided level at which the direction of this comparison alone is claimed",
-    "p_beyond": "two-sided level at which a difference beyond the margin is claimed",
-    "p_within": "two-sided level at which a difference within the margin is claimed",
-    "share_of_rows": "share of the error's variance that comes from the table's rows, which more trials hardly lower",
-    "reason": "why there is no answer, if it is another than too few trials",
+    "reason": "why there is no answer: a side that has not learnt, or what a claim lacks",
 }
 
 IN_FILES = {
-    "low": "difference_low", "high": "difference_high", "coverage": "difference_coverage", "p": "p_direction",
+    "low": "difference_low", "high": "difference_high", "p": "p_direction",
 }  # fmt: skip
 """Columns of `Judged.columns` that have a longer name in files, where a level has an interval of its own."""
 
@@ -58,8 +47,7 @@ TABLES: dict[str, Mapping[str, str]] = {
         "change": "override by which the cell differs from the base", "base": "setting of the base",
         "context": OF_A_COMPARISON["context"], **OF_A_METRIC,
         "difference": OF_A_COMPARISON["difference"],
-        "difference_low": "lower end of the 95 % interval of the difference",
-        "difference_high": "upper end of that interval",
+        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
         "answer": "one of six answers, claimed together with those of the other changes",
         "p_direction": OF_A_COMPARISON["p_direction"],
         "trials": OF_A_COMPARISON["trials"], "datasets": OF_A_COMPARISON["datasets"],
@@ -74,7 +62,6 @@ TABLES: dict[str, Mapping[str, str]] = {
         "basis": OF_A_COMPARISON["basis"],
         "difference": "improvement; of an interaction by how much it is larger than with the reference",
         "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
-        "difference_coverage": OF_A_COMPARISON["difference_coverage"],
         "p_direction": OF_A_COMPARISON["p_direction"],
         "trials": "trials that all of its settings have; of several datasets the fewest",
         "datasets": OF_A_COMPARISON["datasets"], "reason": OF_A_COMPARISON["reason"],
@@ -92,8 +79,7 @@ TABLES: dict[str, Mapping[str, str]] = {
     "metrics": {
         "competitor": "name of the competitor", "metric": "name of the metric",
         "difference": OF_A_COMPARISON["difference"],
-        "difference_low": "lower end of the 95 % interval of the difference",
-        "difference_high": "upper end of that interval",
+        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
     },
     "metric_table": {
         "dataset": "name of the dataset", "competitor": "name of the competitor",
@@ -107,7 +93,7 @@ TABLES: dict[str, Mapping[str, str]] = {
         "least": "lower end of the continued curve in the same unit; a worth of it means less than",
         "most": "upper end of the continued curve in the same unit; a worth of it means more than",
         "curve": "measured, or continued beyond the labels at which the reference was measured",
-        "over": "what the bootstrap draws, datasets or trials", "n": "datasets, or trials",
+        "n": "datasets",
     },
     "surviving-wins": {
         "competitor": "name of the competitor", "reference": "competitor that it is compared with",
@@ -193,7 +179,7 @@ def evidence_columns(comparison: Judged) -> dict[str, Any]:
     """The answer on a comparison and its evidence, by the columns that files have for them."""
     columns = {IN_FILES.get(name, name): value for name, value in comparison.columns.items()}
     verdict = comparison.verdict
-    return columns | {"answer_alone": verdict.answer, "reason": verdict.reason}
+    return columns | {"answer_alone": verdict.answer, "reason": verdict.reason or comparison.why}
 
 
 def arrange_columns(table: str, frame: pd.DataFrame) -> pd.DataFrame:

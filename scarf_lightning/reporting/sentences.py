@@ -7,7 +7,6 @@ from ..errors import capitalised, enumeration
 from ..metrics import Metric
 from ..verdicts.amounts import brief_effect, effect, effect_over, signed, won
 from ..verdicts.answers import HURTING, Answer
-from ..verdicts.verdict import Claim
 from .blocks import named
 from .cell_results import CellResults
 from .comparisons import Comparison
@@ -21,7 +20,7 @@ VERBS: dict[Answer, tuple[str, str]] = {
     "hurts, size open": ("hurts, size open", "hurt, size open"),
     "hurts": ("hurts", "hurt"),
 }
-"""By answer, the verb after one name and after several. The sixth answer has none: we cannot tell."""
+"""By answer, the verb after one name and after several. The sixth one, undecided, has none."""
 OF_RIVALS: dict[Answer, tuple[str, str]] = {
     "helps": ("is ahead", "are ahead"),
     "helps, size open": ("is ahead, size open", "are ahead, size open"),
@@ -42,23 +41,9 @@ MOST_CLAUSES = 4
 """Competitors that each have a clause with their interval; more are grouped by their answers."""
 MOST_NAMED = 3
 """Competitors that are named of each such group."""
-TOGETHER = (
-    "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
-    "(Holm's correction over {n} comparisons). An interval is of the level of its answer, 95 % where no "
-    "other is named."
-)
-OVER_LABELS = (
-    "The answers on each competitor hold together: in at most 5 % of such pages is any direction among them false, and "
-    "in at most 5 % any size (Holm's correction over its numbers of labels). An interval is of the level of its "
-    "answer, 95 % where no other is named."
-)
-CLAIMS: dict[Claim, str] = {
-    "this table": "The claim is about this table: training sets drawn from its rows, tested on new rows like these.",
-    "tables like these": "The claim is about the median one of tables like these.",
-}
-WITHOUT_PREDICTIONS = (
-    "Predictions were not kept, so intervals are those of the corrected resampled t-test, and wider than they need be."
-)
+TOGETHER = "In at most 5 % of such pages is a direction false (Holm's correction over {n} comparisons)."
+OVER_LABELS = "In at most 5 % a competitor is a direction false (Holm's correction over its numbers of labels)."
+WITHOUT_PREDICTIONS = "Predictions were not kept, which makes intervals a third wider (corrected resampled t-test)."
 
 
 def title_of(results: CellResults, reference: str | None = None) -> str:
@@ -144,8 +129,11 @@ def claims_in_words(comparisons: Sequence[Comparison]) -> list[str]:
     # The reader can change this: predictions that are kept make the intervals narrower.
     if any(verdict.basis == "resampled t-test" for verdict in known):
         sentences.append(WITHOUT_PREDICTIONS)
-    # Most comparisons of a page make the same claim, which is worded once.
-    sentences += dict.fromkeys(CLAIMS[verdict.claim] for verdict in known)
+    if any(verdict.claim == "tables like these" for verdict in known):
+        sentences.append("Holds for the median one of tables like these.")
+    datasets = list(dict.fromkeys(name for each in comparisons for name in each.datasets))
+    if any(verdict.claim == "this table" for verdict in known):
+        sentences.append(f"Holds for {named(datasets)}; other tables may differ.")
     return sentences
 
 
@@ -158,39 +146,31 @@ def verb_of(comparison: Comparison, *, many: bool = False) -> str:
 def shown_answer(comparison: Comparison) -> str:
     """The answer as tables and figures show it: of a rival ``behind`` in the place of ``hurts``."""
     if comparison.is_rival:
-        return SHOWN_OF_RIVALS.get(comparison.claimed, comparison.claimed)
-    return comparison.claimed
+        return SHOWN_OF_RIVALS.get(comparison.claimed, comparison.shown)
+    return comparison.shown
 
 
-def answer_with_subject(comparison: Comparison) -> str:
-    """An answer in a sentence: ``SCARF helps, size open``, ``We cannot tell whether SCARF helps``."""
-    name = comparison.name
-    if comparison.claimed not in VERBS:
-        return f"We cannot tell whether {name} {'is ahead' if comparison.is_rival else 'helps'}"
-    return f"{capitalised(name)} {verb_of(comparison)}"
+def _clause(comparison: Comparison) -> str:
+    """An answer with its subject: ``SCARF helps, size open``, ``SCARF undecided (4 comparisons)``."""
+    answer = verb_of(comparison) if comparison.claimed in VERBS else comparison.shown
+    reason = f", because {comparison.verdict.reason}" if comparison.verdict.reason else ""
+    return f"{comparison.label} {answer}{reason}"
 
 
 def _single_sentence(only: Comparison, where: str, options: ReportOptions) -> str:
     """The answer on the only comparison, with its effect and the trials that were won."""
-    answer = answer_with_subject(only)
-    # "helps, size open" is an insertion, which ends with a comma too.
-    comma = "," if "," in only.claimed else ""
-    sentence = f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}."
-    if only.verdict.reason:
-        sentence += f" No verdict: {only.verdict.reason}."
-    return sentence
+    size = f"{effect_over(only, options.measure)}, {won(only)}."
+    if only.claimed in VERBS:
+        # "helps, size open" is an insertion, which ends with a comma too.
+        comma = "," if "," in only.claimed else ""
+        return f"{capitalised(only.name)} {verb_of(only)}{comma} {where}: {size}"
+    reason = f" No answer: {only.verdict.reason}." if only.verdict.reason else ""
+    return f"{capitalised(only.name)} {where}: {only.shown}, {size}{reason}"
 
 
 def _competitor_clause(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
     """A clause on each competitor, with its effect and interval."""
-    clauses = []
-    for each in comparisons:
-        reason = f", because {each.verdict.reason}" if each.verdict.reason else ""
-        if each.claimed in VERBS:
-            answer = f"{each.label} {verb_of(each)}"
-        else:
-            answer = f"we cannot tell whether {each.label} {'is ahead' if each.is_rival else 'helps'}"
-        clauses.append(f"{answer}{reason}, {effect(each, options.measure)}")
+    clauses = [f"{_clause(each)}, {effect(each, options.measure)}" for each in comparisons]
     return f"{capitalised(where)}, beside {references(comparisons)}: {'; '.join(clauses)}."
 
 
@@ -208,7 +188,7 @@ def _grouped_sentence(comparisons: Sequence[Comparison], where: str, options: Re
         best = ""
         if len(group) > 1 and not parts:
             best = f"; the best so far is {first.label}, {effect(first, metric)}"
-        parts.append(f"we cannot tell of {named([each.label for each in group], MOST_NAMED)}{best}")
+        parts.append(f"undecided: {named([each.label for each in group], MOST_NAMED)}{best}")
     return f"{capitalised(where)}, beside {references(comparisons)}: {'; '.join(parts)}."
 
 
@@ -218,25 +198,14 @@ def _label_sentences(comparisons: Sequence[Comparison], where: str, metric: Metr
     for group in _competitor_comparisons(comparisons).values():
         parts: list[str] = []
         # Neighbouring numbers of labels with the same answer share a verb: "SCARF helps: +3 with 20, +2 with 50".
-        for (_, why), run in itertools.groupby(group, key=_answer_and_reason):
+        for (answer, why), run in itertools.groupby(group, key=lambda each: (each.shown, each.spoilt)):
             neighbours = list(run)
-            first = neighbours[0]
             effects = [f"{effect(each, metric)} with {each.context}" for each in neighbours]
-            clause = _further_answer(first) if parts else answer_with_subject(first)
+            clause = verb_of(neighbours[0]) if neighbours[0].claimed in VERBS else answer
             reason = f", because {why}" if why else ""
             parts.append(f"{clause}{reason}: {', '.join(effects)}")
-        sentences.append(f"{'; '.join(parts)}.")
+        sentences.append(f"{capitalised(group[0].name)} {'; '.join(parts)}.")
     return sentences
-
-
-def _answer_and_reason(comparison: Comparison) -> tuple[Answer, str]:
-    """The answer and the reason for it, which neighbours in one clause share."""
-    return comparison.claimed, comparison.spoilt
-
-
-def _further_answer(comparison: Comparison) -> str:
-    """A further answer on the same competitor."""
-    return f"it {verb_of(comparison)}" if comparison.claimed in VERBS else "we cannot tell"
 
 
 def _full_name(reference: str) -> str:
@@ -267,11 +236,11 @@ def _n_labels(comparison: Comparison) -> float:
 
 def mean_and_median(comparisons: Sequence[Comparison], metric: Metric) -> str:
     """Over datasets, the range of the mean gains and that of the gains of the median dataset of all comparisons."""
-    worst_first = sorted(comparisons, key=lambda each: each.verdict.average.mean)
+    worst_first = sorted(comparisons, key=lambda each: each.verdict.average)
     # Both ranges side by side: a few datasets that gain much lift the mean alone.
     worst, best = worst_first[0], worst_first[-1]
-    lowest_mean = signed(worst.verdict.average.mean, metric)
-    highest_mean = signed(best.verdict.average.mean, metric)
+    lowest_mean = signed(worst.verdict.average, metric)
+    highest_mean = signed(best.verdict.average, metric)
     medians = [each.verdict.difference for each in comparisons]
     lowest, highest = signed(min(medians), metric), signed(max(medians), metric)
     points = f" {metric.unit}" if metric.unit else ""

@@ -11,7 +11,7 @@ SciPy is imported by the functions that use it, so that a run that has nothing t
 
 from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
 from .answers import ANSWERS, Answer, Levels, answer_of, corrected
-from .centres import mean_gain, mean_levels, median_gain, median_levels
+from .centres import median_gain, median_levels
 from .compare import ComparedResults, compare
 from .factors import Contrast, interactions, judge_contrast, main_effects
 from .frame import Trials, combined, verdict_on
@@ -47,7 +47,7 @@ __all__ = [
     "cell_means", "chance_of_answer", "claimed_together", "combined", "compare", "compared_pairs", "corrected",
     "error_parts",
     "friedman_test", "gain_table", "holm", "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables",
-    "judged", "main_effects", "mean_gain", "mean_interval", "mean_levels", "median_gain", "median_levels",
+    "judged", "main_effects", "mean_interval", "median_gain", "median_levels",
     "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
     "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of",
     "surviving_wins", "unseen_values", "verdict_on",

@@ -3,125 +3,75 @@
 import math
 
 from ..errors import counted
-from ..intervals import LEVEL, Interval, percent
+from ..intervals import Interval
 from ..metrics import Metric
 from .judging import Judged
 from .verdict import Verdict
 
 
 def effect(comparison: Judged, metric: Metric) -> str:
-    """The difference with its interval: ``+1.20 points of accuracy (+0.40 to +2.00)``.
+    """The difference with its 95 % interval: ``+1.20 points of accuracy (95 %: +0.40 to +2.00)``.
 
-    Of a metric whose lower values are better it is ``error rate 1.20 points lower (0.40 to 2.00 lower)``.
+    Of a metric without a largest value it is a factor, ``log-loss 2.34 times as high (95 %: at most 6.35 times)``, and
+    of others whose lower values are better the change: ``Brier score −0.0120 (95 %: −0.0200 to −0.0040)``.
     """
     verdict = comparison.verdict
-    average = verdict.average
     # A report of one dataset has no median one.
-    if verdict.datasets <= 1 or math.isnan(average.mean):
+    if verdict.datasets <= 1:
         return in_words(verdict, metric)
-    # Both, because a few datasets that gain much lift the mean alone. They share the unit.
-    mean = _with_interval(average, metric, says_unit=True)
-    median = _with_interval(verdict.interval, metric, verdict.coverage)
-    return f"{mean} on average, {median} on the median dataset"
+    # Both, because a few datasets that gain much lift the mean alone.
+    return f"{change(verdict.average, metric)} on average, {in_words(verdict, metric)} on the median dataset"
 
 
 def effect_over(comparison: Judged, metric: Metric) -> str:
-    """The difference with its interval, and the reference: ``+1.20 points of accuracy over no pre-training``."""
-    over = "over" if metric.higher_is_better else "than"
-    return f"{effect(comparison, metric)} {over} {comparison.against}"
+    """The difference with its interval, and the reference: ``+1.20 points of accuracy beside no pre-training``."""
+    return f"{effect(comparison, metric)} beside {comparison.against}"
 
 
 def brief_effect(comparison: Judged, metric: Metric) -> str:
     """The difference without its interval."""
-    verdict = comparison.verdict
-    if verdict.datasets > 1:
-        mean = _change(verdict.average.mean, metric)
-        median = _change(verdict.difference, metric, says_unit=False)
-        return f"{mean} on average, {median} on the median dataset"
-    return _change(verdict.difference, metric)
+    return change(comparison.verdict.difference, metric)
 
 
 def in_words(verdict: Verdict, metric: Metric) -> str:
     """The difference of a verdict with its interval and its unit, as `effect` has it for one dataset."""
-    return _with_interval(verdict.interval, metric, verdict.coverage, says_unit=True)
+    value = change(verdict.difference, metric)
+    return value if math.isnan(verdict.low) else f"{value} (95 %: {ends_in_words(verdict.interval, metric)})"
 
 
-def ends_in_words(low: float, high: float, metric: Metric, coverage: float = LEVEL) -> str:
-    """The ends of an interval of differences, and its coverage if that is not 95 %.
+def change(value: float, metric: Metric) -> str:
+    """A difference, higher if better, with its unit."""
+    if metric.is_relative:
+        return f"{metric.label} {_factor(value, metric):.2f} times as high"
+    if not metric.higher_is_better:
+        return f"{metric.label} {signed(-value, metric)}"
+    return f"{signed(value, metric)} {'points of' if metric.unit else 'in'} {metric.label}"
+
+
+def ends_in_words(interval: Interval, metric: Metric) -> str:
+    """Both ends of an interval of differences; of factors that may be next to nothing the upper one alone.
 
     >>> from scarf_lightning.metrics import metric_named
-    >>> ends_in_words(-0.1274, -0.0375, metric_named("accuracy"), 1 - 0.05 / 3)
-    '98.3 %: −12.74 to −3.75'
+    >>> ends_in_words(Interval(-1.34, -5.35, 1.0), metric_named("log_loss"))
+    'at most 6.35 times'
     """
-    ends = f"{signed(low, metric)} to {signed(high, metric)}" if metric.higher_is_better else _range(low, high, metric)
-    return with_coverage(ends, coverage)
+    _, low, high = interval
+    if metric.is_relative:
+        least, most = sorted([_factor(low, metric), _factor(high, metric)])
+        return f"at most {most:.2f} times" if least <= 0 else f"{least:.2f} to {most:.2f} times"
+    if not metric.higher_is_better:
+        low, high = -high, -low
+    return f"{signed(low, metric)} to {signed(high, metric)}"
+
+
+def _factor(improvement: float, metric: Metric) -> float:
+    """How many times as high a metric is that improves by this part of it."""
+    return 1 + metric.sign * improvement
 
 
 def ends_of(verdict: Verdict, metric: Metric) -> str:
-    """The ends of the interval of a verdict with signs, and its coverage if that is not 95 %; empty without one."""
-    if math.isnan(verdict.low):
-        return ""
-    return with_coverage(f"{signed(verdict.low, metric)} to {signed(verdict.high, metric)}", verdict.coverage)
-
-
-def with_coverage(ends: str, coverage: float) -> str:
-    """The ends of an interval after its coverage, if that is not 95 %."""
-    return ends if math.isclose(coverage, LEVEL) else f"{percent(coverage)}: {ends}"
-
-
-def _with_interval(interval: Interval, metric: Metric, coverage: float = LEVEL, *, says_unit: bool = False) -> str:
-    """A difference, higher if better, with its interval if that is known."""
-    value, low, high = interval
-    # A plus sign before an error rate would read as a loss, so words give its direction.
-    if metric.higher_is_better:
-        change = signed(value, metric)
-        if says_unit:
-            change = f"{change} {_unit_of(metric)}"
-    else:
-        change = _change(value, metric, says_unit=says_unit)
-        if says_unit:
-            change = f"{metric.label} {change}"
-    # Too few trials or datasets have no interval.
-    if math.isnan(low):
-        return change
-    return f"{change} ({ends_in_words(low, high, metric, coverage)})"
-
-
-def _change(value: float, metric: Metric, *, says_unit: bool = True) -> str:
-    """A difference, higher if better, with its direction: ``+1.20 points``, ``1.20 points lower``."""
-    unit = metric.unit if says_unit else ""
-    if metric.higher_is_better:
-        words = [signed(value, metric), unit]
-    else:
-        words = [_size(value, metric), unit, _direction(value)]
-    return " ".join(filter(None, words))
-
-
-def _range(low: float, high: float, metric: Metric) -> str:
-    """An interval of differences of a metric whose lower values are better: ``0.10 to 2.00 lower``."""
-    # Both ends on one side: one direction for both, and sizes grow from left to right.
-    if _direction(low) == _direction(high):
-        smaller, larger = sorted([abs(low), abs(high)])
-        return f"{_size(smaller, metric)} to {_size(larger, metric)} {_direction(high)}"
-    # Differences are improvements, so the high end of the interval is the lowest value.
-    return f"{_size(high, metric)} lower to {_size(low, metric)} higher"
-
-
-def _direction(improvement: float) -> str:
-    """The direction of a metric whose lower values are better."""
-    return "higher" if improvement < 0 else "lower"
-
-
-def _unit_of(metric: Metric) -> str:
-    """The unit of differences with the metric."""
-    if metric.unit == "points":
-        return f"points of {metric.label}"
-    return f"{metric.unit} in {metric.label}".strip()
-
-
-def _size(value: float, metric: Metric) -> str:
-    """The size of a difference."""
-    return f"{abs(metric.difference_scale * value):{metric.difference_digits}}"
+    """The ends of the interval of a verdict with signs; empty without one."""
+    return "" if math.isnan(verdict.low) else f"{signed(verdict.low, metric)} to {signed(verdict.high, metric)}"
 
 
 def signed(value: float, metric: Metric) -> str:

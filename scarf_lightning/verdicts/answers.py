@@ -20,16 +20,18 @@ from .pairs import holm
 from .scores import Floats
 
 Answer = Literal[
-    "helps", "helps, size open", "no practical difference", "hurts, size open", "hurts", "cannot tell"
+    "helps", "helps, size open", "no practical difference", "hurts, size open", "hurts", "undecided"
 ]  # fmt: skip
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
-CANNOT_TELL: Answer = "cannot tell"
+UNDECIDED: Answer = "undecided"
 SAME: Answer = "no practical difference"
 HELPING: tuple[Answer, ...] = ("helps", "helps, size open")
 """The answers that claim an improvement."""
 HURTING: tuple[Answer, ...] = ("hurts", "hurts, size open")
 """The answers that claim a loss."""
 
+ENOUGH_TRIALS = 10
+"""Trials of one table from which on something is claimed of it. The spread of fewer shows the error of fits badly."""
 MARGIN = 0.01
 """A difference no larger than this is of no practical consequence."""
 
@@ -95,7 +97,7 @@ def answer_of(interval: Interval, margin: float = MARGIN) -> Answer:
     >>> answer_of(Interval(0.004, 0.001, 0.007))
     'no practical difference'
     >>> answer_of(Interval(0.02, -0.005, 0.045))
-    'cannot tell'
+    'undecided'
     """
     _, low, high = interval
     # First, because a sure gain of 0.4 points has a direction, and yet makes no practical difference.
@@ -105,7 +107,7 @@ def answer_of(interval: Interval, margin: float = MARGIN) -> Answer:
         return "helps" if low > margin else "helps, size open"
     if high < 0:
         return "hurts" if high < -margin else "hurts, size open"
-    return CANNOT_TELL
+    return UNDECIDED
 
 
 def corrected(levels: Sequence[Levels]) -> list[Levels]:

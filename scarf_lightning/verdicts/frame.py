@@ -17,7 +17,7 @@ from .answers import MARGIN
 from .rows_and_fits import Integers
 from .scores import Floats
 from .trial_rows import RowsOfTrial, Split, judge_trials, level_of_trials
-from .verdict import Ends, Verdict, error_of, error_on_table, judge, judge_tables, no_verdict
+from .verdict import Ends, Verdict, judge, judge_tables, no_verdict
 
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 PRIME = 1_000_003
@@ -115,17 +115,14 @@ def verdict_on(
         tables.append(_OneTable(first, second, base, common, differences, size))
     if not tables:
         return no_verdict(np.empty(0))
-    bounds = _bounds_of_differences(tables, metric, reach)
     if len(tables) == 1:
+        bounds = _bounds_of_differences(tables[0], metric, reach)
         return _verdict_within(_table_verdict(tables[0], metric, margin, reach), bounds)
     # Tables may have different numbers of trials; NaN fills up the shorter ones.
     padded = np.full((len(tables), max(len(each.common) for each in tables)), np.nan)
     for row, each in zip(padded, tables, strict=True):
         row[: len(each.common)] = each.differences
-    # Each table counts by its error, because a noisy one tells less.
-    errors = np.array([_error_on_one(each, metric, margin, reach) for each in tables])
-    found = judge_tables(padded, errors, margin=margin)
-    return replace(found, average=_cut(found.average, bounds))
+    return judge_tables(padded, margin=margin)
 
 
 def combined(several: Sequence[Trials], weight: float | None = None) -> Trials:
@@ -208,18 +205,6 @@ class _OneTable(NamedTuple):
     size: float
 
 
-def _error_on_one(table: _OneTable, metric: Metric, margin: float, reach: float) -> float:
-    """The standard error on one of several tables."""
-    first = table.first
-    kept = (table.first.rows, table.second.rows, table.base.rows)
-    may_have_rows = all(trial in rows for rows in kept for trial in table.common)
-    if may_have_rows or first.split.name in FIXED_SPLITS:
-        return error_of(_table_verdict(table, metric, margin, reach))
-    return error_on_table(
-        table.differences, test_to_train=first.test_to_train, n_test=first.n_test, width=reach * _width(metric)
-    )
-
-
 def _table_verdict(table: _OneTable, metric: Metric, margin: float, reach: float) -> Verdict:
     """The verdict on one table: from rows and fits, or by the resampled t-test if a prediction was not kept."""
     first, second, base, common, differences, size = table
@@ -252,11 +237,11 @@ def _width(metric: Metric) -> float:
     return highest - lowest
 
 
-def _bounds_of_differences(tables: Sequence[_OneTable], metric: Metric, reach: float) -> tuple[float, float]:
+def _bounds_of_differences(table: _OneTable, metric: Metric, reach: float) -> tuple[float, float]:
     """The least and the largest difference that a metric can have."""
     width = reach * _width(metric)
     # What is never below zero cannot fall by more than all of the reference's value.
-    if metric.is_relative and metric.bounds[0] >= 0 and all(each.base is each.second for each in tables):
+    if metric.is_relative and metric.bounds[0] >= 0 and table.base is table.second:
         return (-1.0, width) if metric.higher_is_better else (-width, 1.0)
     return -width, width
 

@@ -4,9 +4,8 @@ A mean over trials is off for two reasons. The table has these rows and no other
 has training rows and a seed of its own: the part of the *fits*, which more trials average away.
 
 - **Rows.** Each row's values, summed over the trials that tested it, show this part.
-- **Fits.** The spread of the trials, beyond what their test rows explain, shows this part. Trials that draw their test
-  rows from one table share some of them, and test rows explain less of the spread by the share that two trials have in
-  common.
+- **Fits.** The spread of the trials, beyond what their test rows explain, shows this part. Both are the two-way
+  clustered error by row and by trial (Cameron, Gelbach and Miller 2011, DOI 10.1198/jbes.2010.07136).
 - **Pairs.** A row is tested by networks that its neighbours trained, and trains networks that test its neighbours. So
   the errors of two rows depend on each other (Bates, Hastie and Tibshirani 2023, DOI 10.1080/01621459.2023.2197686).
   How much a row's value changes from trial to trial bounds this part, because training rows are among what changes it;
@@ -29,7 +28,7 @@ Integers = NDArray[np.int64]
 
 OF_BOUND = 0.07
 """The part of its bound that the dependence of pairs is taken to have. Without it, intervals from thirty trials of real
-tables held the truth in 90 to 95 %, with it in 92 to 97 % (docs/calibration.md)."""
+tables held the truth in 90 to 95 %, with it in 92 to 97 % (release 0.2)."""
 FEWEST_FREEDOM = 2 / 3
 """The least part of a trial's spread that counts towards the degrees of freedom. A spread that test rows explain by
 chance leaves no part of the fits, but does not make its absence sure."""
@@ -156,13 +155,13 @@ def error_parts(
         fewest_freedom: see `FEWEST_FREEDOM`.
 
     Two trials test the same three rows. The spread of the rows' means 0, 0.5 and 1 is the part of the rows, 0.25 / 3;
-    that of the trials' means 0 and 1 is the part of the fits, 0.5 / 2:
+    that of the trials' means 0 and 1, beyond what three rows explain, is the part of the fits, (0.5 - 0.25 / 3) / 2:
 
     >>> import numpy as np
     >>> rows = np.arange(3)
     >>> parts = error_parts([np.array([-0.5, 0.0, 0.5]), np.array([0.5, 1.0, 1.5])], [rows, rows])
-    >>> parts.mean, round(parts.rows_variance, 4), parts.fits_variance
-    (0.5, 0.0833, 0.25)
+    >>> parts.mean, round(parts.rows_variance, 4), round(parts.fits_variance, 4)
+    (0.5, 0.0833, 0.2083)
     """
     trials = len(values)
     means = np.array([row_values.mean() for row_values in values])
@@ -179,12 +178,12 @@ def error_parts(
     totals = np.append(totals, added / n_units)
     units_variance = float((totals**2).sum() * _unbiased(n_units))
 
-    # The variance of a trial's mean that its own test rows explain, beside what all trials have in common.
+    # The variance of a trial's mean that its own test rows explain, which is in the part of the rows.
     n_each = np.count_nonzero(shares, axis=1)
-    common = common_share(shares)
     test_rows_variances = (deviations**2).sum(axis=1) * _unbiased(n_each)
-    explained = float(test_rows_variances.mean()) * (1 - common)
+    explained = float(test_rows_variances.mean())
     spread = float(means.var(ddof=1)) if trials > 1 else 0.0
+    common = common_share(shares)
     # The part of the fits: what is left of the spread. Less than nothing is left by chance where it has no part.
     fits_variance = max(0.0, spread - explained) / trials
 
@@ -196,7 +195,7 @@ def error_parts(
     rows_variance = units_variance + OF_BOUND * bound / n_units
 
     # Where test rows explain all of the spread by chance, fits may still have a part in it.
-    uncertain_fits = max(fits_variance, fewest_freedom * max(spread, explained) / trials)
+    uncertain_fits = max(fits_variance, fewest_freedom * spread / trials)
     rows_freedom = _freedom_of_units(totals)
     variances = [(rows_variance, rows_freedom), (uncertain_fits, trials - 1)]
     # Values that never vary have an error of zero by these formulas, and `verdict.rows_error` takes another one.

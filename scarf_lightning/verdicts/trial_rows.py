@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..intervals import FEWEST, Interval
+from ..intervals import Interval
 from ..metrics import Labels, Metric
 from .answers import MARGIN
 from .influence import added_values, row_values, shown_rows
@@ -24,7 +24,7 @@ SHARE_OF_ONE_CLASS = 1 / 3
 FEWEST_FREEDOM = 1 / 3
 """The least part of a trial's spread that counts towards the degrees of freedom of a level, see
 `rows_and_fits.FEWEST_FREEDOM`. With the two thirds of a difference, levels of three trials near the bound of a metric
-were held in 97 to 99.7 %, with this third in 96 to 98.7 % (docs/calibration.md)."""
+were held in 97 to 99.7 %, with this third in 96 to 98.7 % (release 0.2)."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,6 @@ def judge_trials(
     *,
     size: float = 1.0,
     margin: float = MARGIN,
-    fewest: int = FEWEST,
     bases: Sequence[RowsOfTrial] = (),
     reach: float = 1.0,
 ) -> Verdict:
@@ -116,7 +115,6 @@ def judge_trials(
         split: how trials draw their rows.
         size: the reference's mean for metrics whose differences are parts of it, else 1.
         margin: a difference no larger than this is of no practical consequence.
-        fewest: trials below which there is no interval, see `judge_rows`.
         bases: the trials whose mean is ``size``; those of the reference if not given.
         reach: the largest difference, in widths of the metric's bounds.
     """
@@ -139,7 +137,6 @@ def judge_trials(
         unseen=metric.sign * unseen_values(*added) / size,
         margin=margin,
         width=reach * (metric.bounds[1] - metric.bounds[0]),
-        fewest=fewest,
     )
     # Trials are won by what was measured, and not by what the error makes of it.
     return replace(verdict, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))

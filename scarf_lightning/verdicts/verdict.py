@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -28,8 +28,8 @@ from ..intervals import (
     student_quantile,
 )
 from ..intervals import unseen as unseen_share
-from .answers import ALONE, CANNOT_TELL, MARGIN, SAME, Answer, Levels, answer_of, needed_together
-from .centres import FEWEST_TABLES, mean_gain, mean_levels, median_gain, median_levels
+from .answers import ALONE, ENOUGH_TRIALS, MARGIN, SAME, UNDECIDED, Answer, Levels, answer_of, needed_together
+from .centres import FEWEST_TABLES, median_gain, median_levels
 from .looks import Look, level_at, levels_after
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of
@@ -46,12 +46,8 @@ class Ends(Protocol):
 
 
 Basis = Literal["rows and fits", "resampled t-test", "sign test", "none"]
-FEWEST_FOR_SAME = 10
-"""Trials without predictions below which it is not claimed that there is no practical difference."""
 DECIMALS = 12
 """Decimals of a table's mean gain; what is behind them is rounding."""
-NORMAL_END = 1.96
-"""Half of the 95 % interval in standard errors, with many degrees of freedom."""
 MOST_FREEDOM = 1e9
 """Degrees of freedom that stand for infinitely many."""
 
@@ -64,23 +60,17 @@ class Verdict:
     Attributes:
         answer: of this comparison alone, see `answers`. Where several are answered together, see `answers_together`.
         difference: the mean over trials, or the gain of the median table.
-        low, high: the ends of the interval that the answer was read from; NaN where there are too few trials or tables
-            for one.
+        low, high: the ends of its 95 % interval; NaN where there are too few trials or tables for one.
         levels: of what can be claimed.
-        better: probability that there is an improvement at all.
-        helps, same, hurts: probabilities of lying above, within and below the margin.
         won, lost: trials of the one table, or tables by their mean difference; the others are equal.
         trials: common trials of the one table, or of the table with fewest.
         datasets: tables with a common trial.
         claim: what the answer is about.
         basis: where the interval is from; ``none`` if there is none.
         parts: of the error on one table, if its predictions are known.
-        average: over tables, the mean difference with its interval.
-        p_average: the level at which the mean over tables is found to differ from zero, two-sided; 1 without one.
+        average: over tables, the mean difference; NaN on one.
         reason: why there is no answer, if it is another than too few trials or tables.
-        coverage: of the interval. Beyond 95 % where comparisons are answered together, or were looked at before, so
-            that answer and interval say the same.
-        ends: the interval of any other coverage; None without an interval.
+        ends: the interval of any coverage, by which the answer is read; None without an interval.
         looks: that were taken at this comparison, this one with them, by their trials; none if nobody counts them.
     """
 
@@ -89,10 +79,6 @@ class Verdict:
     low: float
     high: float
     levels: Levels
-    better: float
-    helps: float
-    same: float
-    hurts: float
     won: int
     lost: int
     trials: int
@@ -100,10 +86,8 @@ class Verdict:
     claim: Claim = "this table"
     basis: Basis = "none"
     parts: ErrorParts | None = None
-    average: Interval = Interval(math.nan, math.nan, math.nan)
-    p_average: float = 1.0
+    average: float = math.nan
     reason: str = ""
-    coverage: float = LEVEL
     ends: Ends | None = field(default=None, compare=False, repr=False)
     looks: tuple[Look, ...] = ()
 
@@ -111,6 +95,11 @@ class Verdict:
     def interval(self) -> Interval:
         """The difference and the ends of its interval."""
         return Interval(self.difference, self.low, self.high)
+
+    @property
+    def has_few_trials(self) -> bool:
+        """True for too few trials of one table to claim anything."""
+        return self.claim == "this table" and self.trials < ENOUGH_TRIALS
 
     @property
     def looked_at(self) -> int:
@@ -149,10 +138,7 @@ def judge(
     """
     is_tried = np.isfinite(differences).any(axis=1)
     if is_tried.sum() > 1:
-        tried = differences[is_tried]
-        # The spread of trials alone: a correction for overlap is an upper bound, and would hide how tables differ.
-        errors = resampled_errors(tried, 0.0)
-        return judge_tables(tried, errors, margin=margin)
+        return judge_tables(differences[is_tried], margin=margin)
     paired = differences[np.isfinite(differences)]
     n = len(paired)
     if n < FEWEST:
@@ -165,27 +151,7 @@ def judge(
         paired,
         trials=n,
         basis="resampled t-test",
-        may_be_same=n >= FEWEST_FOR_SAME,
     )
-
-
-def error_on_table(
-    paired: Floats, *, test_to_train: float = TEST_TO_TRAIN, n_test: float = math.inf, width: float = math.inf
-) -> float:
-    """The `error_of` the verdict that `judge` gives on the paired differences ``(T,)`` of one table.
-
-    Over hundreds of tables nobody reads the verdict on each.
-
-    >>> trials = np.array([0.021, 0.034, 0.030, 0.028])
-    >>> error_on_table(trials) == error_of(judge(trials[None]))
-    True
-    """
-    paired = paired[np.isfinite(paired)]
-    if len(paired) < FEWEST:
-        return math.nan
-    mean, error = _resampled(paired, test_to_train, n_test, width)
-    _, low, high = student_interval(mean, error, len(paired) - 1, (-width, width))
-    return (high - low) / 2 / NORMAL_END
 
 
 def _resampled(paired: Floats, test_to_train: float, n_test: float, width: float) -> tuple[float, float]:
@@ -206,7 +172,6 @@ def judge_rows(
     unseen: Floats = NOTHING,
     margin: float = MARGIN,
     width: float = math.inf,
-    fewest: int = FEWEST,
 ) -> Verdict:
     """The verdict on one table, from the differences of a competitor and its reference on each test row.
 
@@ -215,8 +180,6 @@ def judge_rows(
             no means over rows.
         units, n_trained, unseen: as `rows_and_fits.error_parts` takes them.
         margin, width: as in `judge`.
-        fewest: trials below which there is no interval. The spread of two says nothing of the fits; where the claim is
-            about the very fits that were tested, one is enough, and only its rows have a part in the error.
 
     >>> random = np.random.default_rng(0)
     >>> rows = [random.permutation(200)[:40] for _ in range(10)]
@@ -225,7 +188,7 @@ def judge_rows(
     'helps'
     """
     means = np.array([float(each.mean()) for each in values])
-    if len(values) < fewest:
+    if len(values) < FEWEST:
         return no_verdict(means)
     return judge_parts(error_parts(values, units, n_trained, unseen), means, margin=margin, width=width)
 
@@ -247,24 +210,23 @@ def judge_parts(parts: ErrorParts, means: Floats, *, margin: float = MARGIN, wid
     )
 
 
-def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN) -> Verdict:
+def judge_tables(differences: Floats, *, margin: float = MARGIN) -> Verdict:
     """The verdict over several tables.
 
     Args:
         differences: of paired trials, ``(D, T)`` for D tables, higher is better; NaN where either has no trial.
-        errors: the standard error of each table's mean difference, ``(D,)``; NaN where it is unknown.
         margin: as in `judge`.
 
-    >>> found = judge_tables(np.linspace(0.02, 0.05, 12)[:, None], np.full(12, 0.005))
+    >>> found = judge_tables(np.linspace(0.02, 0.05, 12)[:, None])
     >>> found.answer, found.claim
     ('helps', 'tables like these')
     """
     # Trials that cancel but for rounding gain nothing: 0.3 - 0.1 - 0.2 is -3e-17.
     gains = np.round(mean_of(differences), DECIMALS)
-    average = mean_gain(gains)
+    average = float(gains.mean())
     is_known = len(gains) >= FEWEST_TABLES
     # A few tables that gain much may lift the mean, although the median one gains nothing.
-    may_be_same = -margin <= average.low and average.high <= margin
+    may_be_same = abs(average) <= margin
     verdict = _verdict(
         partial(median_gain, gains),
         partial(median_levels, gains),
@@ -274,35 +236,18 @@ def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN)
         basis="sign test" if is_known else "none",
         may_be_same=may_be_same,
     )
-    return replace(
+    over_tables = replace(
         verdict,
         datasets=len(gains),
         claim="tables like these",
         average=average,
-        p_average=min(1.0, 2 * min(mean_levels(gains, 0.0))),
         reason="" if is_known else f"an answer over tables needs {FEWEST_TABLES} or more",
     )
+    return replace(over_tables, answer=decided(over_tables, margin=margin))
 
 
-class Decision(NamedTuple):
-    """An answer that may be claimed, and the interval that it was read from.
-
-    Attributes:
-        answer: to the comparison.
-        interval: that the answer was read from: it excludes zero where a direction is claimed, lies beyond the margin
-            where a size is, and within it where there is no practical difference.
-        coverage: of the interval.
-        needed: the levels that its claims needed to reach, see `answers.needed_together`.
-    """
-
-    answer: Answer
-    interval: Interval
-    coverage: float
-    needed: Levels = ALONE
-
-
-def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) -> Decision:
-    """The answer of a comparison at the levels that its claims need, with its interval.
+def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) -> Answer:
+    """The answer of a comparison at the levels that its claims need.
 
     Args:
         verdict: on the comparison.
@@ -312,80 +257,58 @@ def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) ->
 
     Alone, and as the surest of five:
 
-    >>> alone = judge(np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025]]))
-    >>> decided(alone).answer, round(decided(alone).interval.low, 3)
-    ('helps, size open', 0.01)
-    >>> of_five = decided(alone, Levels(0.01, 0.01, 0.01))
-    >>> of_five.answer, round(of_five.interval.low, 3), of_five.coverage
-    ('cannot tell', -0.001, 0.99)
+    >>> alone = judge(np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043]]))
+    >>> decided(alone), decided(alone, Levels(0.001, 0.001, 0.001))
+    ('helps, size open', 'undecided')
     """
-    if verdict.ends is None:
-        return Decision(CANNOT_TELL, verdict.interval, LEVEL)
+    if verdict.ends is None or verdict.has_few_trials:
+        return UNDECIDED
     is_gain = verdict.difference > 0
-    read = {}
+    intervals = {}
     for question, level in zip(Levels._fields, needed, strict=True):
-        coverage = 1 - level_at(question, level, verdict.looks, is_gain, margin)
-        interval = verdict.ends(level=coverage)
-        read[question] = Decision(answer_of(interval, margin), interval, coverage)
+        intervals[question] = verdict.ends(level=1 - level_at(question, level, verdict.looks, is_gain, margin))
     # Its level is one where too little is known to claim that nothing differs.
-    if read["within"].answer == SAME and verdict.levels.within < 1:
-        return read["within"]
-    if read["beyond"].answer in ("helps", "hurts"):
-        return read["beyond"]
-    direction = read["direction"]
-    if direction.interval.low > 0:
-        return direction._replace(answer="helps, size open")
-    if direction.interval.high < 0:
-        return direction._replace(answer="hurts, size open")
-    # Neither question has an answer, and the wider of both intervals shows that.
-    widest = max(direction, read["within"], key=lambda each: each.coverage)
-    return widest._replace(answer=CANNOT_TELL)
-
-
-def decided_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Decision]:
-    """The answers that may be claimed together, after Holm's correction over all of them, with their intervals.
-
-    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025]])
-    >>> alone = judge(trials)
-    >>> alone.answer, decided_together([alone] * 5)[0].answer
-    ('helps, size open', 'cannot tell')
-    """
-    levels = [verdict.levels for verdict in verdicts]
-    decisions = []
-    for verdict, needed in zip(verdicts, needed_together(levels, alpha), strict=True):
-        decisions.append(decided(verdict, needed, margin)._replace(needed=needed))
-    return decisions
+    if answer_of(intervals["within"], margin) == SAME and verdict.levels.within < 1:
+        return SAME
+    size = answer_of(intervals["beyond"], margin)
+    if size in ("helps", "hurts"):
+        return size
+    _, low, high = intervals["direction"]
+    if low > 0:
+        return "helps, size open"
+    return "hurts, size open" if high < 0 else UNDECIDED
 
 
 def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:
-    """The answers of `decided_together`."""
-    return [each.answer for each in decided_together(verdicts, margin, alpha)]
+    """The answers that may be claimed together, after Holm's correction over all of them.
+
+    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043]])
+    >>> alone = judge(trials)
+    >>> alone.answer, answers_together([alone] * 50)[0]
+    ('helps, size open', 'undecided')
+    """
+    needed = needed_together([verdict.levels for verdict in verdicts], alpha)
+    return [decided(verdict, its, margin) for verdict, its in zip(verdicts, needed, strict=True)]
 
 
 def after_looks(verdict: Verdict, before: Sequence[Look], margin: float = MARGIN) -> Verdict:
     """A verdict whose levels, answer and interval hold after the looks that were taken before, see `looks`.
 
-    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031]])
+    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031, 0.02]])
     >>> found = judge(trials)
-    >>> found.answer, after_looks(found, [Look(5)]).answer
+    >>> found.answer, after_looks(found, [Look(10)]).answer
     ('helps', 'helps, size open')
     """
-    # Nothing is claimed without an interval.
-    if verdict.ends is None:
+    # Where nothing is claimed, a look costs nothing.
+    if verdict.ends is None or verdict.has_few_trials:
         return verdict
     is_gain, trials = verdict.difference > 0, verdict.looked_at
+    fewest = ENOUGH_TRIALS if verdict.claim == "this table" else 0
     # A look at more trials than these says nothing of what they may claim.
-    earlier = sorted((look for look in before if look.trials < trials), key=lambda look: look.trials)
+    earlier = sorted((look for look in before if fewest <= look.trials < trials), key=lambda look: look.trials)
     levels = levels_after(verdict.levels, trials, is_gain, margin, earlier)
     looked = replace(verdict, levels=levels, looks=(*earlier, Look(trials, levels, is_gain, margin)))
-    alone = decided(looked, margin=margin)
-    return replace(with_interval(looked, alone), answer=alone.answer)
-
-
-def with_interval(verdict: Verdict, decision: Decision) -> Verdict:
-    """The verdict with the interval of a decision; its own answer stays that of this comparison alone."""
-    _, low, high = decision.interval
-    return replace(verdict, low=low, high=high, coverage=decision.coverage)
+    return replace(looked, answer=decided(looked, margin=margin))
 
 
 def no_verdict(differences: Floats, reason: str = "") -> Verdict:
@@ -394,28 +317,17 @@ def no_verdict(differences: Floats, reason: str = "") -> Verdict:
     n = len(differences)
     won, lost = _won(differences)
     return Verdict(
-        answer=CANNOT_TELL,
+        answer=UNDECIDED,
         difference=float(differences.mean()) if n else math.nan,
         low=math.nan,
         high=math.nan,
         levels=Levels(),
-        better=math.nan,
-        helps=math.nan,
-        same=math.nan,
-        hurts=math.nan,
         won=won,
         lost=lost,
         trials=n,
         datasets=int(n > 0),
         reason=reason,
     )
-
-
-def error_of(verdict: Verdict) -> float:
-    """The standard error of a verdict on one table; NaN if it has no interval."""
-    if verdict.parts is not None:
-        return verdict.parts.error
-    return (verdict.high - verdict.low) / 2 / NORMAL_END
 
 
 def resampled_errors(differences: Floats, test_to_train: float) -> Floats:
@@ -529,19 +441,12 @@ def _verdict(
         # Two one-sided tests: it must lie below the margin and above minus the margin.
         within=min(1.0, 2 * max(below_margin, above_loss)) if may_be_same else 1.0,
     )
-    better = _chance(above_zero, below_zero)
-    helps = _chance(above_margin, below_margin)
-    hurts = _chance(below_loss, above_loss)
     is_known = basis != "none"
     verdict = Verdict(
-        CANNOT_TELL,
+        UNDECIDED,
         *interval,
         # Without an interval nothing may be claimed.
         levels if is_known else Levels(),
-        better,
-        helps,
-        max(1 - helps - hurts, 0.0),
-        hurts,
         *_won(values),
         trials,
         1,
@@ -549,13 +454,7 @@ def _verdict(
         parts=parts,
         ends=ends if is_known else None,
     )
-    return replace(verdict, answer=decided(verdict, margin=margin).answer)
-
-
-def _chance(level: float, opposite: float) -> float:
-    """The chance that the difference lies on one side of a value, from the levels at which it is found on this side
-    and on the opposite one. Where values can tie they add up to more than one, so the chance is the middle of both."""
-    return (1 + opposite - level) / 2
+    return replace(verdict, answer=decided(verdict, margin=margin))
 
 
 def _student(mean: float, error: float, freedom: float) -> Tails:

@@ -7,7 +7,7 @@ step, as far as `REACH` times the most labels. Curves flatten, so what lies ther
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import capitalised
-from ..intervals import FEWEST, FIXED_SPLITS, LEVEL, ROUNDING, student_quantile
+from ..intervals import FEWEST, ROUNDING, student_quantile
 from ..metrics import Metric
-from .centres import FEWEST_DATASETS
 from .frame import Trials
 from .scores import Floats
 
@@ -25,6 +24,8 @@ REACH = 3.0
 """How far a curve is continued beyond its ends: to three times the most labels, and to a third of the fewest."""
 TIE = 1e-9
 """Factors that differ by less, in parts of them, are equal."""
+FEWEST_DATASETS = 25
+"""Datasets below which a worth has no interval: where one dataset in four gains, ten miss all of them too often."""
 DRAWS = 4000
 """Bootstrap draws."""
 
@@ -37,12 +38,11 @@ class Worth:
         labels: at which both are measured.
         factor: how many times these labels the reference needs for the competitor's metric. It is above one where the
             competitor is better.
-        low, high: the ends of its 95 % interval; NaN with too few tables or trials for one.
+        low, high: the ends of its 95 % interval; NaN with too few tables for one.
         least, most: the ends of the continued curve in the same unit. A factor of ``most`` means "more than", one of
             ``least`` "less than"; so do the ends of the interval.
         start, stop: the ends of the measured curve in the same unit.
-        over: what the interval is a bootstrap over.
-        n: tables, or trials of the one table.
+        n: tables that the interval is a bootstrap over.
     """
 
     labels: float
@@ -53,7 +53,6 @@ class Worth:
     most: float
     start: float
     stop: float
-    over: Literal["datasets", "trials"]
     n: int
 
     @property
@@ -81,7 +80,7 @@ class Worth:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns of a table of worths: ``labels, worth, worth_low, worth_high, least, most, curve, over, n``."""
+        """The columns of a table of worths: ``labels, worth, worth_low, worth_high, least, most, curve, n``."""
         return {
             "labels": self.labels,
             "worth": self.factor,
@@ -90,7 +89,6 @@ class Worth:
             "least": self.least,
             "most": self.most,
             "curve": self.curve,
-            "over": self.over,
             "n": self.n,
         }
 
@@ -104,7 +102,7 @@ class Worth:
 def worth_sentence(name: str, worths: Mapping[str, Worth]) -> str:
     """The worth of a competitor at each number of labels, which the keys name.
 
-    >>> twice = Worth(20, 2.0, 1.5, 2.5, 0.3, 6.0, 1.0, 2.0, "trials", 5)
+    >>> twice = Worth(20, 2.0, 1.5, 2.5, 0.3, 6.0, 1.0, 2.0, 30)
     >>> worth_sentence("SCARF", {"20": twice})
     'SCARF is worth 2.00 times the labels (1.50 to 2.50) at 20.'
     """
@@ -128,35 +126,23 @@ def worth_of_trials(
         metric: of the values.
 
     Returns:
-        None if the curves do not have this number of labels, and as by `worth_in_labels`.
+        None on one table, whose trials hardly ever show a worth, or if the curves do not have this number of labels;
+        and as by `worth_in_labels`.
     """
+    if len(competitor) == 1:
+        return None
     budgets = sorted({budget for curve in curves for budget in curve})
     if labels not in budgets:
         return None
     at = budgets.index(labels)
-    overlap = None
-    if len(competitor) == 1:
-        (trials,), (curve,) = competitor, curves
-        # The spread of trials that share their test rows does not show the error of these rows.
-        overlap = math.inf if trials.split.name in FIXED_SPLITS else trials.test_to_train
-        values = _values(trials, list(trials.values))
-        columns = [_values(curve.get(budget), list(trials.values)) for budget in budgets]
-    else:
-        values = np.array([trials.mean for trials in competitor])
-        columns = [_means([curve.get(budget) for curve in curves]) for budget in budgets]
+    values = np.array([trials.mean for trials in competitor])
+    columns = [_means([curve.get(budget) for curve in curves]) for budget in budgets]
     reference = np.column_stack(columns)
     # Tables have a common scale in parts of their own reference alone.
-    if metric.is_relative and overlap is None:
+    if metric.is_relative:
         sizes = np.abs(reference[:, at])
         values, reference = values / sizes, reference / sizes[:, None]
-    better = metric.higher_is_better
-    return worth_in_labels(values, reference, budgets, at, higher_is_better=better, overlap=overlap)
-
-
-def _values(trials: Trials | None, wanted: Sequence[Hashable]) -> Floats:
-    """The values of the wanted trials, NaN for those that are missing, ``(wanted,)``."""
-    known = {} if trials is None else trials.values
-    return np.array([known.get(trial, math.nan) for trial in wanted])
+    return worth_in_labels(values, reference, budgets, at, higher_is_better=metric.higher_is_better)
 
 
 def _means(several: Sequence[Trials | None]) -> Floats:
@@ -171,29 +157,24 @@ def worth_in_labels(
     at: int,
     *,
     higher_is_better: bool = True,
-    overlap: float | None = None,
 ) -> Worth | None:
-    """The worth of a competitor in labels, from metrics of the same tables, or of the same trials on one table.
+    """The worth of a competitor in labels, from metrics of the same tables.
 
     Mean metrics are inverted, and not those of each table, many of which have a curve that is flat or falls. Intervals
     are quantiles of `DRAWS` bootstrap draws. Tables are drawn with replacement, and the tails are those of the expanded
     percentile interval (Hesterberg 2015, DOI 10.1080/00031305.2015.1089789); fewer than `FEWEST_DATASETS` have no
-    interval. Five trials are too few to draw from, so they get normal weights with the spread of Student's t (the
-    multiplier bootstrap, van der Vaart and Wellner 1996, chapter 2.9).
+    interval.
 
     Args:
-        competitor: its metric at ``labels[at]``, ``(U,)`` for U tables or trials.
+        competitor: its metric at ``labels[at]``, ``(U,)`` for U tables.
         reference: its metric at each number of labels, ``(U, B)``. NaN where a table lacks a number; each step of the
             curve is the mean of the tables that have both of its ends.
         labels: the numbers of labels, ascending, ``(B,)``.
         at: position of the competitor's number of labels.
         higher_is_better: false for losses.
-        overlap: None for tables. Of trials on one table, the part of their variance that more of them do not average
-            away, as `overlap_ratio` gives it: draws vary as in the corrected resampled t-test, and the interval is
-            above one where that test finds a gain. Infinite where their spread does not show it: no interval.
 
     Returns:
-        None if no table or trial has both, or the reference was measured at one number of labels alone.
+        None if no table has both, or the reference was measured at one number of labels alone.
 
     Raises:
         ValueError: the numbers of labels are not ascending and above zero.
@@ -226,8 +207,8 @@ def worth_in_labels(
     (factor,) = np.exp(_log_factors(means[None], x))
 
     low = high = math.nan
-    if n >= (FEWEST_DATASETS if overlap is None else FEWEST) and overlap != math.inf:
-        weights, tail = _table_draws(n) if overlap is None else _trial_draws(n, overlap)
+    if n >= FEWEST_DATASETS:
+        weights, tail = _table_draws(n)
         is_known = np.isfinite(parts)
         deviations = np.where(is_known, parts - means, 0.0) / is_known.sum(axis=0)
         drawn = np.exp(_log_factors(means + weights @ deviations, x))
@@ -244,7 +225,6 @@ def worth_in_labels(
         most=float(most),
         start=float(start),
         stop=float(stop),
-        over="datasets" if overlap is None else "trials",
         n=n,
     )
 
@@ -273,18 +253,6 @@ def _table_draws(n: int) -> tuple[Floats, float]:
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=DRAWS)
     tail = float(ndtr(-student_quantile(n - 1) * math.sqrt(n / (n - 1))))
     return counts.astype(np.float64), tail
-
-
-def _trial_draws(n: int, overlap: float) -> tuple[Floats, float]:
-    """Weights of the deviations of trials in each draw, ``(DRAWS, n)``, and the part of draws beyond each end.
-
-    A weighted mean of deviations has Student's t distribution with the variance s² (1 / n + overlap).
-    """
-    random = np.random.default_rng(0)
-    spread = np.sqrt(random.chisquare(n - 1, size=(DRAWS, 1)) / (n - 1))
-    # Deviations are divided by n, and their sum of squares by n - 1 makes s².
-    scale = n * math.sqrt((1 / n + overlap) / (n - 1))
-    return np.asarray(scale * random.normal(size=(DRAWS, n)) / spread), (1 - LEVEL) / 2
 
 
 def _log_factors(means: Floats, x: Floats) -> Floats:

@@ -37,7 +37,7 @@ def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
 
     said = capsys.readouterr().out
     assert all(any(text.startswith(line) for text in said.splitlines()) for line in LINES)
-    assert "On mine, beside all columns: we cannot tell whether without b c helps" in said
+    assert "On mine, beside all columns: without b c undecided (3 trials)" in said
     assert set(trials["dataset"]) == {"mine"}
     means = trials.groupby("dataset.drop")["accuracy"].mean()
     assert means["null"] > means["[a]"] + 0.2

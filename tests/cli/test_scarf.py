@@ -28,7 +28,7 @@ def test_without_a_command_every_command_is_named_with_its_use(tmp_path: Path) -
     assert alone.stdout == helped.stdout
     for name in MEANINGS:
         assert re.search(rf"^    {name}\s+[a-z]", alone.stdout, re.MULTILINE)
-    assert "2 a mistake in the command;\n3 we cannot tell" in alone.stdout
+    assert "2 a mistake in the command;\n3 undecided" in alone.stdout
     assert asked("--version", cwd=tmp_path).stdout == f"scarf-lightning {version('scarf-lightning')}\n"
 
 
@@ -95,7 +95,7 @@ def test_a_plan_is_told_in_words_as_by_train(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("answers", "status"),
-    [([], 0), (["reference", "cannot tell"], 3), (["reference", "cannot tell", "helps"], 0)],
+    [([], 0), (["reference", "undecided"], 3), (["reference", "undecided", "helps"], 0)],
 )
 def test_a_report_says_by_its_status_whether_we_can_tell(
     answers: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -36,7 +36,7 @@ def framed(cells: Sequence[tuple[dict[str, Any], Sequence[float]]], **columns: s
 
 
 def evidence(found: Sequence[Judged]) -> list[tuple[Any, ...]]:
-    return [(each.claimed, each.needed, each.verdict.interval, each.verdict.coverage) for each in found]
+    return [(each.claimed, each.needed, each.verdict.interval) for each in found]
 
 
 def by_name(found: Sequence[Comparison] | ComparedResults) -> list[tuple[Any, ...]]:

@@ -23,19 +23,19 @@ def test_a_plugins_metric_is_everywhere(tmp_path: Path) -> None:
         config = some_config(pretrain=pretrain)
         store = CellStore(tmp_path, identity(config, "0" * 64))
         store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described(config))
-        record = some_record(range(4), pretrained=pretrain != "none")
+        record = some_record(range(10), pretrained=pretrain != "none")
         for row in record.rows:
             row["worst"] = first + row["trial"] / 100  # type: ignore[index]
         store.add(record)
         fingerprints[pretrain] = store.fingerprint
 
     table = load(tmp_path)
-    assert table.groupby("pretrain")["worst"].mean().round(3).to_dict() == {"none": 5.015, "scarf": 1.015}
-    assert cell_view(fingerprints["scarf"], tmp_path, group="g").summary["worst"] == pytest.approx(1.015)
+    assert table.groupby("pretrain")["worst"].mean().round(3).to_dict() == {"none": 5.045, "scarf": 1.045}
+    assert cell_view(fingerprints["scarf"], tmp_path, group="g").summary["worst"] == pytest.approx(1.045)
     rows = table[table["pretrain"] == "scarf"].to_dict("records")
     assert "worst loss" in list(cell_table({}, rows).columns[0].cells)  # type: ignore[arg-type]
     drawings = read_drawings([{"draw": "win_matrix", "title": "t", "compare": "pretrain"}], "mine")
     results, options = read_results(cells_of_folder(tmp_path)[0]), ReportOptions(metric="worst")
     report = make_report(results, drawings, options, title="t", command="")
-    assert report.answer[0].startswith("SCARF helps on wdbc: worst loss 4.0000 lower (")
+    assert report.answer[0].startswith("SCARF helps on wdbc: worst loss −4.0000 (95 %: ")
     assert report.sections[1].blocks

@@ -132,7 +132,7 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("file", "before", "after"),
     [
-        ("train.yaml", "\ntrials: 5 #", "\ntrials: ${dataset.id} #"),
+        ("train.yaml", "\ntrials: 10 #", "\ntrials: ${dataset.id} #"),
         ("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),
         ("scaling/minmax.yaml", "name: minmax", "name: ${oc.select:dataset.kind,minmax}"),
     ],

@@ -10,12 +10,12 @@ from scarf_lightning.sweeping.cell import Cell
 from tests.composing import ROOT, request_of
 
 COMMANDS = {
-    "card": ("corruption=mean,marginal", "scaling=zscore,minmax", "recipe=practical"),
-    "labels": ("regime=full,few", "regime.labels=20", "pretrain=none,scarf"),
-    "suite": ("dataset=glob(cc18-*)", "pretrain=none,scarf"),
+    "card": ("corruption=mean,marginal", "scaling=zscore,minmax", "recipe=practical", "trials=5"),
+    "labels": ("regime=full,few", "regime.labels=20", "pretrain=none,scarf", "trials=5"),
+    "suite": ("dataset=glob(cc18-*)", "pretrain=none,scarf", "trials=5"),
     # A table with as many labels as the largest number asks for.
     "relative_gains": ("sweeps=relative_gains", "max_cells=null"),
-    "answer": ("sweeps=answer", "dataset=cc18-adult", "dataset.target_kind=classes"),
+    "answer": ("sweeps=answer", "dataset=cc18-adult", "dataset.target_kind=classes", "trials=5"),
 }
 SHORT = ("answer", "card", "labels", "losses", "pretraining_curves", "quick", "suite", "textbook")
 """Those that take a second."""

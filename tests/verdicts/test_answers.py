@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.verdicts.answers import ANSWERS, CANNOT_TELL, Levels, answer_of, corrected, needed_together
+from scarf_lightning.verdicts.answers import ANSWERS, UNDECIDED, Levels, answer_of, corrected, needed_together
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from scarf_lightning.verdicts.answers import ANSWERS, CANNOT_TELL, Levels, answe
         (0.001, 0.05, "helps, size open"),
         (0.001, 0.009, "no practical difference"),
         (-0.009, 0.009, "no practical difference"),
-        (-0.009, 0.011, CANNOT_TELL),
+        (-0.009, 0.011, UNDECIDED),
         # An interval that ends at a bound lies within the margin, and neither beyond it nor beyond zero.
         (-0.01, 0.01, "no practical difference"),
         (0.01, 0.05, "helps, size open"),
-        (0.0, 0.05, CANNOT_TELL),
-        (-0.05, 0.05, CANNOT_TELL),
-        (math.nan, math.nan, CANNOT_TELL),
+        (0.0, 0.05, UNDECIDED),
+        (-0.05, 0.05, UNDECIDED),
+        (math.nan, math.nan, UNDECIDED),
     ],
 )
 def test_an_answer_is_where_the_interval_lies_and_its_mirror_image_mirrors_it(

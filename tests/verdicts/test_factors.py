@@ -156,7 +156,7 @@ def test_over_tables_each_table_has_one_effect() -> None:
     found = judge_contrast(main_effects(TWO_BY_TWO)[0], tables, ACCURACY)
 
     assert (found.answer, found.claim, found.datasets) == ("helps", "tables like these", 8)
-    assert found.average.mean == pytest.approx(0.035)
+    assert found.average == pytest.approx(0.035)
 
 
 def test_a_setting_that_is_missing_is_named() -> None:
