@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from scarf_lightning.data.sources.formats import open_file
 
 from scarf_lightning.data.columns import Advice
 from scarf_lightning.data.sources import ENDING, FileSource
+from scarf_lightning.data.sources.table_file import open_file
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
