@@ -1,8 +1,6 @@
 """Commands that are process number 1, as in a container: `docker run IMAGE COMMAND` starts them so."""
 
 import os
-import re
-import shlex
 import subprocess
 import sys
 from functools import cache
@@ -17,15 +15,6 @@ from tests.programs import missing, program
 pytestmark = [pytest.mark.container]
 
 MINUTES = 5 * 60.0
-FIT = """
-from sklearn.datasets import load_iris
-from scarf_lightning import ScarfClassifier
-
-X, y = load_iris(return_X_y=True)
-options = {"trainer.trials_per_stack": 1, "max_epochs": 2}
-classifier = ScarfClassifier(pretrain="scarf", n_trials=2, options=options)
-print(classifier.fit(X, y).predict_proba(X).tolist())
-"""
 
 
 @cache
@@ -49,17 +38,9 @@ def ran(*command: str, cwd: Path) -> Process:
     )
 
 
-def documented(file: str, command: str) -> list[str]:
-    """The arguments of a command as a file of the repository has it."""
-    lines = re.findall(rf"\b{re.escape(command)} (.*)", (ROOT / file).read_text(encoding="utf-8"))
-    return shlex.split(lines[0], comments=True)
-
-
 TRAIN, SCARF = str(ROOT / "train.py"), str(Path(sys.executable).with_name("scarf"))
 COMMANDS = {
-    "the Dockerfile": [SCARF, *documented("Dockerfile", "scarf-lightning scarf"), "trials=2", *TINY],
-    "the README": [sys.executable, TRAIN, *documented("README.md", "python train.py"), "trials=2", *TINY],
-    "the README's ablation": [sys.executable, TRAIN, *documented("README.md", "train.py -m"), "trials=2", *TINY],
+    "scarf, as in the image": [SCARF, "train", "pretrain=none,scarf", "trials=2", *TINY],
     "two workers": [sys.executable, TRAIN, "pretrain=none,scarf", "seed=0,1", "workers=2", "trials=2", *TINY],
 }
 
@@ -74,13 +55,3 @@ def test_a_command_keeps_the_same_records_as_process_number_one(command: list[st
     assert (inside.returncode, outside.returncode) == (0, 0), inside.stderr
     assert "ended" not in inside.stderr
     assert_equal_rows(contained / "results", ordinary / "results")
-
-
-def test_a_fit_with_two_processes_predicts_the_same_as_process_number_one(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", FIT]
-
-    inside = ran(*as_number_one(), *command, cwd=tmp_path)
-    outside = ran(*command, cwd=tmp_path)
-
-    assert (inside.returncode, outside.returncode) == (0, 0), inside.stderr
-    assert inside.stdout == outside.stdout != ""
