@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..data.datamodule import StackDataModule
 from .captured import capture_of, foreign_part
-from .hardware import Hardware
+from .hardware import Hardware, own_torch
 from .lifting import load_state, part_of
 from .loop import StackLoop, Watcher
 from .stack_modules import StackModule
@@ -140,7 +140,7 @@ def fit(
     for watcher in watchers:
         watcher.begin_fit(steps_per_epoch)
     try:
-        with hardware.multiplying():
+        with own_torch(hardware.precision):
             _trainer(hardware, math.ceil(max_epochs / validate_every), datamodule).fit(loop, datamodule=datamodule)
     finally:
         for watcher in watchers:

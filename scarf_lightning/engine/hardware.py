@@ -122,17 +122,6 @@ class Hardware:
         """Of parameters and data."""
         return DTYPES[self.precision]
 
-    @contextmanager
-    def multiplying(self) -> Iterator[None]:
-        """Within, products of float32 numbers are rounded as ``precision`` says, whatever the process has set."""
-        # A setting of the whole process: cells of other precisions, and the user's own code, have theirs back.
-        before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("high" if self.precision == TF32 else "highest")
-        try:
-            yield
-        finally:
-            torch.set_float32_matmul_precision(before)
-
     @property
     def promise(self) -> Promise:
         """The dependence of a trial's numbers on the trials that are trained with it."""
@@ -201,14 +190,17 @@ def choose_device(accelerator: str, number: int | None = None) -> torch.device:
 
 
 @contextmanager
-def own_torch() -> Iterator[None]:
-    """Within, torch is as in a fresh process, whatever the caller has set: numbers of float32 on the processor, no
-    autocast, and gradients. A state that is usual already costs nothing: a default device slows down every call."""
+def own_torch(precision: str = "32-true") -> Iterator[None]:
+    """Within, torch is as in a fresh process, whatever the caller has set: numbers of float32 on the processor, whose
+    products are rounded as `Hardware.precision` says, no autocast, and gradients. A state that is usual already costs
+    nothing: a default device slows down every call."""
     dtype = torch.get_default_dtype()
     with ExitStack() as stack:
         if dtype != torch.float32:
             stack.callback(torch.set_default_dtype, dtype)
             torch.set_default_dtype(torch.float32)
+        stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
+        torch.set_float32_matmul_precision("high" if precision == TF32 else "highest")
         # Torch 2.4 does not count the device of a `with` block as the default one.
         if torch.empty(0).device != torch.device("cpu"):
             stack.enter_context(torch.device("cpu"))

@@ -13,7 +13,7 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware
+from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware, own_torch
 from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import PretrainSettings, TrainerSettings
@@ -109,6 +109,16 @@ def test_a_fit_multiplies_in_its_precision(
     monkeypatch.setattr(Pretraining, "losses", watched)
     make_stack(patients, range(2), precision=precision).pretrain(PretrainSettings(max_epochs=1), task())
     assert seen == {within}
+
+
+def test_torch_of_ours_multiplies_exactly_whatever_the_program_around_has_set() -> None:
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with own_torch():
+            assert torch.get_float32_matmul_precision() == "highest"
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 @pytest.mark.parametrize(

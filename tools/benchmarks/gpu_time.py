@@ -17,7 +17,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from scarf_lightning.engine import fit as fitting
-from scarf_lightning.engine.hardware import Hardware, prepare_process
+from scarf_lightning.engine.hardware import Hardware, own_torch, prepare_process
 from tools.benchmarks.step_time import PHASES, Case, Clock
 
 TRIALS = (1, 5, 30, 100)
@@ -52,7 +52,7 @@ def rate(hardware: Hardware, repeats: int = 10) -> float:
     n, clock = LARGE[hardware.device.type], Clock(hardware.device)
     dtype = torch.bfloat16 if hardware.precision == "bf16-mixed" else torch.float32
     left, right = (torch.randn(n, n, device=hardware.device, dtype=dtype) for _ in range(2))
-    with hardware.multiplying():
+    with own_torch(hardware.precision):
         left @ right
         started = clock.now()
         for _ in range(repeats):
