@@ -34,8 +34,7 @@ TIMES = ["pretrain_seconds", "finetune_seconds"]
 MINUTES = 60.0
 
 FIRST_LINES = re.compile(
-    r"^(Reading the configuration \.\.\.|Composing cells; importing torch .* \.\.\.|"
-    r".* cells? to train; importing torch .* \.\.\.|\d+ workers train, on .*|"
+    r"^(Reading the configuration \.\.\.|.* cells? to train; importing torch .* \.\.\.|\d+ workers train, on .*|"
     r"\d[\d,]* test rows? in each of .*)\n",
     re.MULTILINE,
 )

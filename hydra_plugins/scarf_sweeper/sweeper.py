@@ -70,15 +70,15 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        from scarf_lightning.cli.expanding import expanded
         from scarf_lightning.cli.own_parts import check_before_training
         from scarf_lightning.cli.running import OwnTraining
         from scarf_lightning.cli.show import Terminal
         from scarf_lightning.cli.signals import ended_by_signals
+        from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.run import run
 
         terminal = Terminal()
-        request = expanded(arguments, *self.composing(), self.launcher_name, terminal)
+        request = expand(arguments, *self.composing())
         request = replace(request, flags=self._flags())
         check_before_training(request.cells, request.sweep)
         with ended_by_signals():

@@ -80,7 +80,7 @@ class ExpandedSweep:
     flags: tuple[str, ...] = ()
 
 
-def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: int | None = None) -> ExpandedSweep:
+def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> ExpandedSweep:
     """Compose and check the combinations of the swept overrides, all of them unless ``vary`` says otherwise.
 
     With ``sweeps=NAME`` the cells are the union of the blocks of that file. An axis given on the command line replaces
@@ -90,8 +90,6 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     are refused if there is no other, or if a file alone names them. A file may name methods for different kinds of
     target, such as ``logistic`` and ``ridge``, and numbers of labels for tables of several sizes: what does not serve
     the data of a cell is left out.
-
-    With ``most`` only so many combinations of each block are looked at.
 
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
@@ -113,7 +111,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path, *, most: 
     asked = dict[tuple[str, ...], None]()
     for combination in itertools.starmap(combined, choices):
         with_columns = itertools.chain.from_iterable(map(each_column, combination))
-        asked |= dict.fromkeys(itertools.islice(with_columns, most))
+        asked |= dict.fromkeys(with_columns)
     combinations = list(asked)
     composed, problems = _composed(combinations, composer)
     cells, illegal = list[Cell](), list[Refusal]()
