@@ -101,7 +101,7 @@ class ScarfSweeper(Sweeper):
         """The flags that a command needs to compose the same cells."""
         assert self.config is not None
         sources = self.config.hydra.runtime.config_sources
-        folders = [source.path for source in sources if source.provider == "command-line"]
+        folders = [source.path for source in sources if "command-line" in source.provider]
         return ("--config-dir", folders[0]) if folders else ()
 
     def launch(self, say: Callable[[str], None]) -> "Launch":

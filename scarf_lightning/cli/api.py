@@ -15,12 +15,12 @@ from ..sweeping.composed import overrides_of_composed
 from ..sweeping.composer import composing
 from ..sweeping.expand import expand
 from ..sweeping.folders import SWEEPS
-from ..sweeping.hydra import hydra_started, named_plugins, search_path
-from ..sweeping.overrides import deferred, overrides_of
+from ..sweeping.hydra import named_plugins
+from ..sweeping.overrides import overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
 from .own_parts import check_before_training, refuse_untaken
-from .running import train_job
+from .running import sweeping
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,12 +65,9 @@ def run(
         # These would train nothing, or leave no cells to return the rows of.
         if option in NOT_HERE:
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
-    plugins = named_plugins(given)
-    refuse_untaken(plugins)
-    with hydra_started(plugins) as hydra, nullcontext() if verbose else silent():
-        # Our sweeper returns the cells, which `multirun` passes on.
-        cells = hydra.multirun("train", task_function=train_job, overrides=[*search_path(config_dir), *deferred(given)])
-        return _trials(cells)
+    refuse_untaken(named_plugins(given))
+    with nullcontext() if verbose else silent(), sweeping(given, config_dir) as sweep:
+        return _trials(sweep())
 
 
 def plan(

@@ -64,13 +64,10 @@ def run_train(arguments: list[str]) -> None:
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.hydra import OF_TODAY, folder_of_options, hydra_started, named_plugins, offer, our_files
-        from ..sweeping.overrides import check_choices, check_words, deferred, spelled_out
-        from .running import train_job
+        from ..sweeping.hydra import OF_TODAY, named_plugins, offer, our_files
+        from ..sweeping.overrides import check_choices, check_words, spelled_out
+        from .running import sweeping, train_job
 
-        # Hydra's words on a missing folder, or a missing value, lead nowhere.
-        if not set(CONFIG_DIR).isdisjoint(flags):
-            folder_of_options(_config_dir(arguments)[0] or "")
         _refuse_dashes(arguments)
         check_words(arguments)
 
@@ -82,19 +79,14 @@ def run_train(arguments: list[str]) -> None:
     # Other sweepers than ours leave this file in the working folder.
     record = Path("multirun.yaml").absolute()
     was_there = record.exists()
-    has_flags = any(argument.startswith("-") for argument in asked)
-    is_single = "hydra.mode=RUN" in asked
     try:
-        if not has_flags and not is_single:
-            # As `scarf_lightning.run` does. Hydra's own way composes twice.
-            with hydra_started(plugins) as started:
-                started.multirun("train", task_function=train_job, overrides=deferred(asked))
+        if not shows_one and "hydra.mode=RUN" not in asked:
+            config_dir, overrides = _config_dir(asked)
+            with sweeping(overrides, config_dir) as sweep:
+                sweep()
             return
-        # Otherwise Hydra reports a comma as the mistake, whatever else is wrong.
-        if not shows_one and not is_single:
-            asked.insert(0, "--multirun")
         # Hydra reads its flags from the process's arguments alone.
-        sys.argv[1:] = deferred(_flags_first(asked))
+        sys.argv[1:] = _flags_first(asked)
         offer(plugins)
         with our_files():
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)

@@ -1,11 +1,17 @@
 """Training in this process and in its forks, and the jobs of Hydra's launchers."""
 
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
 
+from hydra._internal.callbacks import Callbacks
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
 from ..errors import UsageError, unknown_name
@@ -16,7 +22,7 @@ from ..options.settings import TrainerSettings
 from ..sweeping.cell import Cell
 from ..sweeping.chunks import read_chunk
 from ..sweeping.expand import one_cell
-from ..sweeping.hydra import check_hydra, named_plugins, read_config
+from ..sweeping.hydra import check_hydra, hydra_started, master_of, named_plugins, read_config
 from ..sweeping.run import run
 from ..sweeping.workers import TrainCells
 from .show import Terminal
@@ -24,6 +30,36 @@ from .signals import ended_by_signals
 
 VALIDATION_ERROR = "validation_error"
 """The objective that uses no test row."""
+
+
+@contextmanager
+def sweeping(asked: Sequence[str], config_dir: str | Path | None = None) -> Iterator[Callable[[], Any]]:
+    """What trains the cells of a command line, by the sweeper that it names; ours returns how far each cell is.
+
+    Args:
+        asked: overrides, as `scarf_lightning.sweeping.overrides.spelled_out` gives them.
+        config_dir: the folder of ``--config-dir``.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    of_hydra, of_cells, presets = list[str](), list[str](), list[str]()
+    for override in OverridesParser.create().parse_overrides(list(asked)):
+        line, name = str(override.input_line), override.get_key_element()
+        (of_hydra if override.is_hydra_override() else of_cells).append(line)
+        # A preset may choose the launcher.
+        if name.startswith("+") and "." not in name and not override.is_sweep_override():
+            presets.append(line)
+    with hydra_started(named_plugins(asked)) as hydra:
+        # Hydra's own way would compose the single values of a sweep with the default part of each axis, and refuse an
+        # option that only other parts have.
+        master = master_of(hydra, config_dir, [*of_hydra, *presets])
+        callbacks = Callbacks(master)
+        callbacks.on_multirun_start(config=master, config_name="train")
+        context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
+        sweeper = Plugins.instance().instantiate_sweeper(config=master, hydra_context=context, task_function=train_job)
+        yield partial(sweeper.sweep, of_cells)
+        callbacks.on_multirun_end(config=master, config_name="train")
 
 
 def train_job(job: DictConfig) -> float | None:

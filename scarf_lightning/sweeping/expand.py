@@ -25,7 +25,7 @@ from .cost import labels_to_learn_from
 from .each_column import EachColumn
 from .folders import SweepFile, read_sweep, swept
 from .hydra import UnknownOptionError
-from .overrides import as_given, check_choices, override_key, refuse_several
+from .overrides import check_choices, override_key, refuse_several
 
 OF_A_TABLE = ("path", "target", "sheet")
 """Options that say which table of a user's files a dataset is."""
@@ -94,7 +94,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
-    given = composer.parse(as_given(arguments))
+    given = composer.parse(arguments)
     _refuse_several_for_the_run(given)
     sweep, blocks = _blocks(given, composer, sweeps)
     blocks = [block for each in blocks for block in _with_axes_of_files(each, composer)]
@@ -165,7 +165,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     # A report of several cells says how each differs from the usual one.
     usual = columns(composer(())) if len(cells) > 1 else {}
     notes = _notes(itertools.chain.from_iterable(block for block, _ in choices), cells[0])
-    return ExpandedSweep(_with_own_names(cells), sweep, left_out, notes, tuple(as_given(arguments)), usual)
+    return ExpandedSweep(_with_own_names(cells), sweep, left_out, notes, tuple(arguments), usual)
 
 
 def _of_the_command(option: str, overrides: Sequence[Override], composer: Composer) -> Any:
@@ -297,7 +297,7 @@ def _composed(
     regime.labels=20``. It is left out of their overrides, and refused if no combination has it.
     """
     composed = dict[tuple[str, ...], Config]()
-    unknown, known = dict[str, Refusal](), set[str]()
+    unknown, known = defaultdict[str, list[Refusal]](list), set[str]()
     refused = list[Refusal]()
     for asked in combinations:
         overrides = asked
@@ -306,7 +306,7 @@ def _composed(
             try:
                 composed[overrides] = composer(overrides)
             except UnknownOptionError as error:
-                unknown.setdefault(error.option, Refusal(asked, str(error)))
+                unknown[error.option].append(Refusal(asked, str(error)))
                 kept = _without(error.option, overrides)
                 # The option is one of a file, so leaving out overrides does not help.
                 if kept == overrides:
@@ -320,9 +320,11 @@ def _composed(
         else:
             known |= _names(overrides)
     problems = _each_once(refused, combinations)
-    for option, refusal in unknown.items():
+    for option, refusals in unknown.items():
         if option not in known:
-            problems += _each_once([refusal], combinations)
+            # Each part lists its own options; those of the first are enough.
+            first = [refusal for refusal in refusals if refusal.sentence == refusals[0].sentence]
+            problems += _each_once(first, combinations)
     return composed, problems
 
 

@@ -1,7 +1,8 @@
 """The door to Hydra: our configuration folder and the parts of plugins, and plain values out of what it composed.
 
-Three things are private in Hydra 1.3 and 1.4, and have no public counterpart. Its parser of flags
-(`scarf_lightning.cli.commands`), the only list of them. The loader's ``repository``
+Four things are private in Hydra 1.3 and 1.4, and have no public counterpart. Its parser of flags
+(`scarf_lightning.cli.commands`), the only list of them. Its callbacks (`scarf_lightning.cli.running`), which a sweeper
+is made with. The loader's ``repository``
 (`scarf_lightning.sweeping.composer`), which reads the defaults list of one file. And its reader of files with the
 registry that names it: a file of ours is read once.
 """
@@ -381,16 +382,16 @@ def folder_of_options(config_dir: str | Path) -> Path:
     return folder
 
 
-def master_of(hydra: "Hydra", config_dir: str | Path | None = None, hydra_overrides: Sequence[str] = ()) -> DictConfig:
+def master_of(hydra: "Hydra", config_dir: str | Path | None = None, overrides: Sequence[str] = ()) -> DictConfig:
     """The configuration of a command line without options of ours, as Hydra gives it to a sweeper.
 
     Args:
         config_dir: see `folder_of_options`, which raises its error here, too.
-        hydra_overrides: options of Hydra's.
+        overrides: options of Hydra's, and presets.
     """
     # A composer passes the search path on to each of its compositions.
-    overrides = [*search_path(config_dir), *hydra_overrides]
-    return hydra.config_loader.load_configuration("train", overrides=overrides, run_mode=RunMode.MULTIRUN)
+    loaded = [*search_path(config_dir), *overrides]
+    return hydra.config_loader.load_configuration("train", overrides=loaded, run_mode=RunMode.MULTIRUN)
 
 
 def search_path(config_dir: str | Path | None) -> list[str]:

@@ -1,7 +1,6 @@
 """Overrides, from what a user writes to what Hydra reads, and back.
 
-A user names a file as a dataset, and writes values that Hydra's grammar does not have. Hydra sees those in quotes; in a
-run of several cells it sees the options of parts as choices of one value.
+A user names a file as a dataset, and writes values that Hydra's grammar does not have. Hydra sees those in quotes.
 """
 
 import re
@@ -9,20 +8,17 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString
+from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 
 from ..data.sources import ENDING
 from ..errors import UsageError
-from ..options.axes import AXES, BASES, SEVERAL
+from ..options.axes import AXES, SEVERAL
 from .flags import CONFIG_DIR, FLAGS, MODES
 from .folders import overrides_notation, swept
 
-SWEEPER = "hydra/sweeper=scarf"
 PARAMS = "hydra.sweeper.params"
 """Hydra's own place for the axes of a sweep."""
-AS_GIVEN = "as given: "
-"""Begins the value of an option that waits until its part is chosen, see `deferred`."""
 
 
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
@@ -149,72 +145,6 @@ def _with_axes(arguments: Sequence[str]) -> list[str]:
             raise UsageError(f"{argument}: {PARAMS} has axes by name, as in {PARAMS}.corruption=mean,marginal.")
     given = {argument.lstrip("+").partition("=")[0] for argument in others}
     return [*(f"{name}={values}" for name, values in axes.items() if name not in given), *others]
-
-
-def deferred(arguments: Sequence[str]) -> list[str]:
-    """Overrides for Hydra: in a run of several cells, options of parts are sweeps of one value,
-    ``regime.labels=choice('as given: 20')``, until `as_given`.
-
-    Hydra composes the command line's single values with the default part of each axis first, and would refuse an
-    option that only other parts have. The value travels as a text, because Hydra's grammar of sweeps lacks values that
-    its grammar of options has, such as null.
-    """
-    parser, axes = OverridesParser.create(), {*BASES, "cotrain"}
-
-    def is_option(argument: str) -> bool:
-        return "=" in argument and not argument.startswith("-")
-
-    def is_sweep(argument: str) -> bool:
-        # A sweep file has many cells, though Hydra sees one value; so may a preset, +experiment=NAME.
-        key = argument.partition("=")[0]
-        if key == "sweeps" or (key.startswith("+") and "." not in key):
-            return True
-        return parser.parse_override(argument).is_sweep_override()
-
-    options = [argument for argument in arguments if is_option(argument)]
-    # Another sweeper would take a choice of one value for an axis of its search.
-    has_other_sweeper = False
-    for each in options:
-        if each.startswith("hydra/sweeper=") and each != SWEEPER:
-            has_other_sweeper = True
-    if has_other_sweeper or not any(map(is_sweep, options)):
-        return list(arguments)
-    later = []
-    for argument in arguments:
-        key, _, value = argument.partition("=")
-        axis, dot, _ = key.partition(".")
-        is_of_part = is_option(argument) and axis in axes and bool(dot)
-        if is_of_part and not is_sweep(argument):
-            later.append(_as_choice(key, value))
-        else:
-            later.append(argument)
-    return later
-
-
-def as_given(arguments: Sequence[str]) -> list[str]:
-    """Overrides as the user wrote them, before `deferred`."""
-    overrides = []
-    for argument in arguments:
-        # Hydra's parser is slow, so it sees only what may be a choice.
-        is_choice = "=choice(" in argument
-        overrides.append(_without_choice(argument) if is_choice else argument)
-    return overrides
-
-
-def _as_choice(key: str, value: str) -> str:
-    return f"{key}=choice({QuotedString(AS_GIVEN + value, Quote.single).with_quotes()})"
-
-
-def _without_choice(argument: str) -> str:
-    override = OverridesParser.create().parse_override(argument)
-    chosen = override.value()
-    # A choice of several values is the user's own.
-    if not isinstance(chosen, ChoiceSweep) or len(chosen.list) != 1:
-        return argument
-    (value,) = chosen.list
-    if isinstance(value, str) and value.startswith(AS_GIVEN):
-        return f"{override.get_key_element()}={value.removeprefix(AS_GIVEN)}"
-    return f"{override.get_key_element()}={next(override.sweep_string_iterator())}"
 
 
 def _readable(argument: str) -> str:

@@ -6,7 +6,6 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
-from scarf_lightning.sweeping.overrides import deferred
 from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, request_of
 
@@ -152,13 +151,9 @@ def test_all_that_is_wrong_is_listed_together_up_to_ten_combinations() -> None:
     unused = refusal("corruption=mean", "loss.temperature=0.5", "pretrain=none", "seed=3")
     assert [sentence.partition(" ")[0] for sentence in unused] == ["corruption", "loss.temperature"]
 
-    of_depth, of_fit = (
-        "network.head.depth must be at least 1, not 0.",
-        "fit_on cannot be some. Its values are: all, train.",
-    )
-    assert refusal("seed=-1", "network.head.depth=0,2", "fit_on=some") == [
-        f"seed=-1 network.head.depth=0 fit_on=some: {of_depth}",
-        f"seed=-1 network.head.depth=2 fit_on=some: {of_fit}",
+    assert refusal("network.head.depth=0,2", "seed=-1,1") == [
+        "network.head.depth=0 (2 of 4 cells): network.head.depth must be at least 1, not 0.",
+        "network.head.depth=2 seed=-1: seed must be at least 0, not -1.",
     ]
 
     *first, last = refusal(f"seed={','.join(str(-seed) for seed in range(1, 13))}")
@@ -174,13 +169,13 @@ def test_an_option_that_cells_refused_for_another_reason_have_is_not_unknown() -
 
 def test_an_option_is_set_where_the_chosen_part_has_it() -> None:
     for axis in ("corruption=gaussian,marginal", "pretrain=add_noise_ae,scarf_ae"):
-        without, with_it = request_of(*deferred([axis, "corruption.rate=0.3"])).cells
+        without, with_it = request_of(axis, "corruption.rate=0.3").cells
         assert without.config.corruption == {"name": "gaussian", "keep": None, "sigma": 0.5}
         assert with_it.config.corruption == {"name": "marginal", "keep": None, "rate": 0.3}
         assert not any(override.startswith("corruption.rate") for override in without.overrides)
         assert "corruption.rate=0.3" in with_it.overrides
 
-    asked = deferred(["pretrain=vime,subtab", "pretrain.alpha=1.5,3", "pretrain.n_subsets=5"])
+    asked = ["pretrain=vime,subtab", "pretrain.alpha=1.5,3", "pretrain.n_subsets=5"]
     configs = [cell.config.pretrain for cell in request_of(*asked).cells]
     assert [(each.name, each.options.get("alpha"), each.options.get("n_subsets")) for each in configs] == [
         ("vime", 1.5, None), ("vime", 3.0, None), ("subtab", None, 5)
@@ -189,7 +184,7 @@ def test_an_option_is_set_where_the_chosen_part_has_it() -> None:
 
 def test_an_option_in_a_sweep_may_be_null_refer_to_another_and_be_a_group() -> None:
     asked = ["pretrain=none,scarf", "network.encoder.width=${finetune.batch_size}", "network.head={width:16,depth:1}"]
-    cells = request_of(*deferred([*asked, "pretrain.patience=null"])).cells
+    cells = request_of(*asked, "pretrain.patience=null").cells
     for cell in cells:
         assert cell.config.network.encoder["width"] == cell.config.finetune.batch_size
         assert (cell.config.network.head.width, cell.config.network.head.depth) == (16, 1)

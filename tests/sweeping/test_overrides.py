@@ -8,9 +8,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.overrides import (
-    as_given,
     check_choices,
-    deferred,
     overrides_of,
     overrides_of_file,
     spelled_out,
@@ -20,29 +18,10 @@ from tests.composing import request_of
 
 def test_the_command_line_of_a_sweep_is_kept_as_it_was_given() -> None:
     given = ["regime=full,few", "regime.labels=40", "trials=2"]
-    assert deferred(given) == ["regime=full,few", "regime.labels=choice('as given: 40')", "trials=2"]
-    assert list(request_of(*deferred(given)).arguments) == given
-    assert deferred(["regime=few", "regime.labels=40"]) == ["regime=few", "regime.labels=40"]
+    assert list(request_of(*given).arguments) == given
 
     given = ["sweeps=quick", "pretrain.max_epochs=2", "dataset.drop=[a,b]", "regime=choice(full,few)", "loss=glob(*)"]
     assert spelled_out(given) == given
-    assert as_given(deferred(given)) == given
-    assert as_given(["pretrain", "regime.labels='no number'"]) == ["pretrain", "regime.labels='no number'"]
-
-
-def test_an_option_of_a_part_waits_in_a_sweep_as_it_was_given() -> None:
-    for argument in (
-        "pretrain.patience=null", "corruption.rate=${seed}", "network.head={width:16,depth:2}", "network.head={}",
-        "method.names=[a,'b, c']", "method.text='it\\'s, here'", 'method.text="a\\\\b"', "method.text=",
-        "method.rate=1e-3", "method.flag=true",
-    ):  # fmt: skip
-        given = ["pretrain=none,scarf", argument]
-
-        waiting = deferred(given)
-
-        assert waiting[0] == given[0]
-        assert waiting[1] != argument
-        assert as_given(waiting) == given
 
 
 def test_a_file_may_be_named_in_the_place_of_a_dataset() -> None:
@@ -81,11 +60,11 @@ def test_a_file_is_chosen_with_any_name(target: str) -> None:
 @pytest.mark.parametrize(
     ("argument", "sentence"),
     [
-        ("corruption=3", "corruption=3: corruption is chosen by name; --help corruption lists the names."),
-        ("+loss=null", "+loss=null: loss is chosen by name; --help loss lists the names."),
-        ("loss@cotrain.loss=3", "loss@cotrain.loss=3: loss is chosen by name; --help loss lists the names."),
+        ("corruption=3", "corruption=3: corruption is chosen by name; --help lists the names."),
+        ("+loss=null", "+loss=null: loss is chosen by name; --help lists the names."),
+        ("loss@cotrain.loss=3", "loss@cotrain.loss=3: loss is chosen by name; --help lists the names."),
         ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with "),
-        ("loss=[infonce,3]", "loss=[infonce,3]: loss is chosen by name; --help loss lists the names."),
+        ("loss=[infonce,3]", "loss=[infonce,3]: loss is chosen by name; --help lists the names."),
         ("~", "~ names no option; write OPTION=VALUE."),
     ],
 )
