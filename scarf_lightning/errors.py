@@ -45,10 +45,8 @@ HABITS = {
     "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
 }
 """Sections that other projects have, and what there is here in their place."""
-MOST_LISTED = 8
-"""Names that a sentence lists at most where a command lists all."""
-MOST_LISTED_NOWHERE = 20
-"""Names that a sentence lists at most where no command does."""
+MOST_LISTED = 20
+"""Names that a sentence lists at most."""
 SYNONYMS: dict[str, set[str]] = {
     "gpu": {"cuda"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
     "matthews": {"mcc"}, "cross_entropy": {"log_loss"}, "mse": {"rmse"}, "pearson": {"spearman"},
@@ -141,7 +139,7 @@ def unknown_name(
     Args:
         fault: a sentence without its full stop.
         name: the unknown name.
-        known: the names that there are. Of many, a few are listed, those like ``name`` first.
+        known: the names that there are, of which the first are listed.
         where: the subject of the list, as "the options of loss".
         hint: a question or sentence; None asks about the known name that is most like ``name``.
         full_list: a command that lists all names, if there is one.
@@ -152,32 +150,20 @@ def unknown_name(
     """
     names = list(dict.fromkeys(known))
     question = did_you_mean(name, names, shown) if hint is None else hint
-    listed = _listed(name, names, full_list, shown)
+    listed = ", ".join(map(shown, names[:MOST_LISTED])) or "none"
+    if len(names) > MOST_LISTED:
+        listed += f", and {len(names) - MOST_LISTED:,} more" + (f"; {full_list} lists them" if full_list else "")
     return " ".join(filter(None, (f"{fault}.", question, f"{capitalised(where)} are: {listed}.")))
-
-
-def _listed(name: str, names: Sequence[str], full_list: str, shown: Callable[[str], str]) -> str:
-    """The names; of many a few, those like ``name`` first, and how to see all."""
-    most = MOST_LISTED if full_list else MOST_LISTED_NOWHERE
-    if len(names) <= most:
-        return ", ".join(map(shown, names)) or "none"
-    near = get_close_matches(name, names, n=most, cutoff=0.6)
-    first = [*near, *(each for each in names if each not in near)][:most]
-    rest = f"and {len(names) - most:,} more" + (f"; {full_list} lists them" if full_list else "")
-    return f"{', '.join(map(shown, first))}, {rest}"
 
 
 def did_you_mean(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
     """A question about the known name that is meant or most like this one; or nothing."""
     options = list(known)
-    meant = meant_by(name, options) or _most_like(name, options)
+    # In whatever case.
+    folded = {each.casefold().strip(): each for each in options}
+    near = get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.7)
+    meant = meant_by(name, options) or [folded[each] for each in near]
     return f"Did you mean {shown(meant[0])}?" if meant else ""
-
-
-def _most_like(name: str, known: Iterable[str]) -> list[str]:
-    """The known name that is spelled most like this one, in whatever case."""
-    folded = {each.casefold().strip(): each for each in known}
-    return [folded[each] for each in get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.7)]
 
 
 def meant_by(name: str, known: Iterable[str]) -> list[str]:

@@ -1,16 +1,10 @@
 """Imports of heavy packages, and of those that only some installations have."""
 
 import gc
-import os
-import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from importlib import import_module
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
-from pathlib import Path
-from threading import Lock
 
 from .errors import UsageError
 
@@ -30,10 +24,6 @@ EXTRAS = {
     "hydra_plugins.hydra_optuna_sweeper": "optuna",
 }
 """Packages that an installation may lack, by the name of their module, and the extra that brings each of them."""
-
-FOLDER_OF_SKRUB, FORMERLY = "SKB_DATA_DIRECTORY", "SKRUB_DATA_DIRECTORY"
-"""The variable that names skrub's folder of data sets, and its former name."""
-_skrub_is_imported = Lock()
 
 
 def require(package: str, what: str) -> None:
@@ -79,31 +69,6 @@ def require_report(what: str) -> None:
     """
     for package in ("matplotlib", "jinja2"):
         require(package, what)
-
-
-def import_skrub() -> None:
-    """Import skrub without the folder that it makes in the user's home, where that can be written to: it is for data
-    sets that skrub downloads, and we ask for none. Who does gets the folder then."""
-    # Another thread must not take our variable for the user's.
-    with _skrub_is_imported:
-        if "skrub" in sys.modules:
-            return
-        given = os.environ.get(FOLDER_OF_SKRUB)
-        asked = given or os.environ.get(FORMERLY) or ""
-        # A folder that is there is not made.
-        os.environ[FOLDER_OF_SKRUB] = tempfile.gettempdir()
-        try:
-            skrub = import_module("skrub")
-        finally:
-            if given is None:
-                del os.environ[FOLDER_OF_SKRUB]
-            else:
-                os.environ[FOLDER_OF_SKRUB] = given
-        # A user without a home keeps the temporary folder.
-        with suppress(RuntimeError):
-            skrub.set_config(data_dir=asked if Path(asked).is_absolute() else "~/skrub_data")
-        # Each further thread begins with a copy of these.
-        skrub._config._global_config.update(data_dir=skrub.get_config()["data_dir"])
 
 
 @contextmanager

@@ -140,60 +140,33 @@ def mean_interval(
         n_test: test rows of a trial, see `unseen`.
         bounds: of the metric; the interval is cut there.
     """
-    return mean_intervals(np.asarray(values, dtype=np.float64)[None], [bounds], ratio, n_test=n_test)[0]
-
-
-def mean_intervals(
-    values: NDArray[np.float64],
-    bounds: Sequence[tuple[float, float]],
-    ratio: float = TEST_TO_TRAIN,
-    *,
-    n_test: float = math.inf,
-) -> list[Interval]:
-    """As `mean_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
-    n_metrics, n = values.shape
-    means: list[float] = [math.nan] * n_metrics
-    if n:
-        means = values.mean(axis=1).tolist()
+    values = np.asarray(values, dtype=np.float64)
+    n, (least, most) = len(values), bounds
+    mean = float(values.mean()) if n else math.nan
     if n < FEWEST:
-        return [Interval(mean, math.nan, math.nan) for mean in means]
-    quantile = student_quantile(n - 1)
-    # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
-    halves = quantile * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
-    are_same = are_equal(values).tolist()
-    intervals = []
-    for mean, half, is_same, (least, most) in zip(means, halves.tolist(), are_same, bounds, strict=True):
-        # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
-        if math.isfinite(most) and is_same:
-            half = unseen(n_test, n) * (most - least)
-        intervals.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
-    return intervals
+        return Interval(mean, math.nan, math.nan)
+    # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
+    if math.isfinite(most) and are_equal(values):
+        half = unseen(n_test, n) * (most - least)
+    else:
+        # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
+        half = student_quantile(n - 1) * float(values.std(ddof=1)) * math.sqrt(1 / n + ratio)
+    return Interval(mean, max(mean - half, least), min(mean + half, most))
 
 
 def level_interval(
-    values: Sequence[float],
+    values: Sequence[float] | NDArray[np.float64],
     sizes: tuple[float, float, float | None],
     split: object = None,
     bounds: tuple[float, float] = UNBOUNDED,
 ) -> Interval:
     """The mean of a cell's metric, whose trials have the `median_sizes` ``sizes``. If all trials share their test rows
     it has no interval: a report computes that one from the kept predictions."""
-    return level_intervals(np.array([values], dtype=np.float64), [bounds], sizes, split)[0]
-
-
-def level_intervals(
-    values: NDArray[np.float64],
-    bounds: Sequence[tuple[float, float]],
-    sizes: tuple[float, float, float | None],
-    split: object = None,
-) -> list[Interval]:
-    """As `level_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
     if split in FIXED_SPLITS:
-        means = values.mean(axis=1).tolist()
-        return [Interval(mean, math.nan, math.nan) for mean in means]
+        return Interval(float(np.mean(values)), math.nan, math.nan)
     # Rows of an older version say their shares alone, which are below 1.
     n_test = sizes[0] if sizes[0] >= 1 else math.inf
-    return mean_intervals(values, bounds, overlap_ratio(*sizes), n_test=n_test)
+    return mean_interval(values, overlap_ratio(*sizes), n_test=n_test, bounds=bounds)
 
 
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:

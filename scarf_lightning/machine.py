@@ -3,7 +3,6 @@
 import ctypes
 import math
 import os
-import platform
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ def usable_cores() -> int:
     """The cores that this process may keep busy, at least one.
 
     A scheduler or a container may allow fewer than the machine has: by the affinity mask, or by a quota of processor
-    time of a control group (versions 1 and 2).
+    time of a control group.
     """
     cores = os.cpu_count() or 1
     # Linux has affinity masks; macOS and Windows do not.
@@ -28,28 +27,13 @@ def usable_cores() -> int:
     return max(1, math.floor(min([cores, *cpu_quotas()])))
 
 
-def processor() -> str:
-    """The processor's name, with its family and model: virtual machines call several of them by one name."""
-    fields = dict[str, str]()
-    for line in lines(PROC / "cpuinfo"):
-        name, _, value = line.partition(":")
-        fields.setdefault(name.strip(), value.strip())
-    if "model name" not in fields:
-        return platform.processor() or platform.machine()
-    return f"{fields['model name']} (family {fields.get('cpu family')}, model {fields.get('model')})"
-
-
 def cpu_quotas() -> Iterator[float]:
     """Processor seconds a second that each control group of this process may take, where it has a limit."""
-    for group, is_first_version in control_groups("cpu"):
-        # Version 1 has a file each and -1 for no limit, version 2 one file and "max".
-        if is_first_version:
-            quota = number(group / "cpu.cfs_quota_us")
-            period = number(group / "cpu.cfs_period_us")
-        else:
-            quota, period = _pair(group / "cpu.max")
-        if quota is not None and period:
-            yield quota / period
+    for group in control_groups():
+        words = " ".join(lines(group / "cpu.max")).split()
+        # The quota is "max" where there is no limit.
+        if len(words) == 2 and words[0].isdecimal():
+            yield int(words[0]) / int(words[1])
 
 
 def free_memory() -> Iterator[int]:
@@ -57,12 +41,8 @@ def free_memory() -> Iterator[int]:
     for line in lines(PROC / "meminfo"):
         if line.startswith("MemAvailable:"):
             yield 1024 * int(line.split()[1])
-    for group, is_first_version in control_groups("memory"):
-        limit, used = "max", "current"
-        if is_first_version:
-            limit, used = "limit_in_bytes", "usage_in_bytes"
-        most = number(group / f"memory.{limit}")
-        taken = number(group / f"memory.{used}")
+    for group in control_groups():
+        most, taken = number(group / "memory.max"), number(group / "memory.current")
         if most is None or taken is None:
             continue
         # The kernel drops unused pages of files before it refuses memory.
@@ -122,22 +102,19 @@ def release_freed_memory() -> bool:
     return True
 
 
-def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
-    """The folders of this process's control groups and of those around them, and whether they are of version 1."""
+def control_groups() -> Iterator[Path]:
+    """The folders of this process's control group, of version 2, and of those around it."""
     for line in lines(PROC / "self" / "cgroup"):
         _, controllers, path = line.split(":", 2)
-        if controllers and controller not in controllers.split(","):
-            continue
-        # Version 2 names no controllers: one tree of groups has all of them.
-        root = CGROUP / controller if controllers else CGROUP
-        innermost = root / path.strip("/")
-        # A limit of any group around this one holds too. Folders above the root have no such files.
-        for group in (innermost, *innermost.parents):
-            yield group, bool(controllers)
+        # Groups of version 1 name their controllers.
+        if not controllers:
+            innermost = CGROUP / path.strip("/")
+            # A limit of any group around this one holds too. Folders above the root have no such files.
+            yield from (innermost, *innermost.parents)
 
 
 def number(file: Path) -> int | None:
-    """The number in a file of the kernel; None if it holds none, such as ``max`` or ``-1``."""
+    """The number in a file of the kernel; None if it holds none, such as ``max``."""
     text = "".join(lines(file))
     return int(text) if text.isdecimal() else None
 
@@ -155,11 +132,3 @@ def _openmp() -> Iterator[ctypes.CDLL]:
     for library in threadpool_info():
         if library["user_api"] == "openmp":
             yield ctypes.CDLL(library["filepath"])
-
-
-def _pair(file: Path) -> tuple[int | None, int | None]:
-    """Quota and period of ``cpu.max``; None for ``max``, which is no limit."""
-    words = " ".join(lines(file)).split()
-    if len(words) != 2 or not words[0].isdecimal():
-        return None, None
-    return int(words[0]), int(words[1])

@@ -1,6 +1,6 @@
 """HTML for notebooks: what Jupyter shows of a report and of a model that ends a cell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 
@@ -28,14 +28,6 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: froz
     lines = [_row("th", columns, numeric)]
     for row in rows:
         lines.append(_row("td", row, numeric))
-    return f"<table>{''.join(lines)}</table>"
-
-
-def facts(found: Mapping[str, str]) -> str:
-    """A table of names and values, without a heading."""
-    lines = []
-    for name, value in found.items():
-        lines.append(f"<tr>{_cell('th', name, 'left')}{_cell('td', value, 'left')}</tr>")
     return f"<table>{''.join(lines)}</table>"
 
 

@@ -30,9 +30,6 @@ def control_groups(folder: Path, group: str, files: dict[str, str], patch: pytes
         ("0::/job", {"job/cpu.max": "300000 100000"}, 3),
         ("0::/job", {"job/cpu.max": "50000 100000"}, 1),
         ("0::/a/job", {"a/cpu.max": "250000 100000", "a/job/cpu.max": "400000 100000"}, 2),
-        ("2:cpu,cpuacct:/job", {"cpu/job/cpu.cfs_quota_us": "200000", "cpu/job/cpu.cfs_period_us": "100000"}, 2),
-        ("2:cpu,cpuacct:/job", {"cpu/job/cpu.cfs_quota_us": "-1", "cpu/job/cpu.cfs_period_us": "100000"}, 8),
-        ("5:memory:/job", {"memory/job/cpu.cfs_quota_us": "100000", "memory/job/cpu.cfs_period_us": "100000"}, 8),
     ],
 )
 def test_a_control_group_limits_the_cores(
@@ -40,9 +37,6 @@ def test_a_control_group_limits_the_cores(
 ) -> None:
     control_groups(tmp_path, group, files, monkeypatch)
     assert machine.usable_cores() == cores
-
-
-OF_VERSION_1 = {"memory/job/memory.limit_in_bytes": "900", "memory/job/memory.usage_in_bytes": "100"}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +48,6 @@ OF_VERSION_1 = {"memory/job/memory.limit_in_bytes": "900", "memory/job/memory.us
         ("0::/job", {"job/memory.max": "1000", "job/memory.current": "1100"}, 0),
         ("0::/job", {"job/memory.max": "1000"}, 5_000 * 1024),
         ("0::/a/job", {"a/memory.max": "1000", "a/memory.current": "900", "a/memory.stat": "inactive_file 50"}, 150),
-        ("4:cpu,memory:/job", OF_VERSION_1, 800),
     ],
 )
 def test_the_memory_that_is_left_is_that_of_the_machine_or_of_the_tightest_control_group(

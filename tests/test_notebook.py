@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree
 
-from scarf_lightning.notebook import facts, grid, heading, paragraph
+from scarf_lightning.notebook import grid, heading, paragraph
 from scarf_lightning.reporting.blocks import Table, table
 from tests.reporting.cell_results import HOSTILE
 
@@ -25,12 +25,8 @@ def test_a_grid_has_headings_and_rows_and_its_numbers_at_the_right() -> None:
     assert sides == ["text-align: left", "text-align: right"] * 2
 
 
-def test_facts_are_names_and_values() -> None:
-    assert texts(facts({"data": "iris", "features": "4"})) == [["data", "iris"], ["features", "4"]]
-
-
 def test_texts_of_a_user_are_texts_alone() -> None:
-    for html in (heading(HOSTILE), paragraph(HOSTILE), grid([HOSTILE], [[HOSTILE]]), facts({HOSTILE: HOSTILE})):
+    for html in (heading(HOSTILE), paragraph(HOSTILE), grid([HOSTILE], [[HOSTILE]])):
         assert "<script" not in html
         assert HOSTILE in "".join(parsed(html).itertext())
 

@@ -9,7 +9,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_intervals, median_sizes
+from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, median_sizes
 from ..metrics import METRICS, PROBES, Metric, metrics
 from ..options.axes import COLUMNS
 from ..reporting.levels import levels_of
@@ -278,17 +278,11 @@ def _choice(axes: Row, name: str) -> str:
 def _levels(axes: Row, rows: Sequence[Row]) -> dict[str, Interval]:
     """The mean and the interval of every metric that a trial has: from predictions, if they were read, and else from
     the trials alone."""
-    # Metrics that the same number of trials has are computed at once: a sweep has thousands of cells.
-    by_size: dict[int, list[tuple[Metric, list[float]]]] = {}
-    for metric in metrics():
-        if known := _known(rows, metric.name):
-            by_size.setdefault(len(known), []).append((metric, known))
     sizes = median_sizes({name: values_of(rows, name) for name in SIZES})
     levels: dict[str, Interval] = {}
-    for together in by_size.values():
-        block = np.array([known for _, known in together], dtype=np.float64)
-        intervals = level_intervals(block, [metric.bounds for metric, _ in together], sizes, axes.get("split"))
-        levels |= {metric.name: interval for (metric, _), interval in zip(together, intervals, strict=True)}
+    for metric in metrics():
+        if known := _known(rows, metric.name):
+            levels[metric.name] = level_interval(known, sizes, axes.get("split"), metric.bounds)
     return levels | dict(levels_of(rows))
 
 

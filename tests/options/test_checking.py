@@ -157,7 +157,7 @@ def test_what_is_missing_is_named() -> None:
         ("finetune.learning_rate", 0, "finetune.learning_rate must be greater than 0, not 0.0."),
         ("finetune.validate_every", 900, "finetune.validate_every must be at most max_epochs=200, not 900."),
         ("pretrain.lr", 1, "pretrain.lr is not an option. Did you mean learning_rate? The options of "),
-        ("pretrain.name", "scarfs", "pretrain.name=scarfs is unknown. Did you mean scarf? The options are: scarf, "),
+        ("pretrain.name", "scarfs", "pretrain.name=scarfs is unknown. Did you mean scarf? The options are: none, "),
         (
             "trainer.trials_per_stack",
             "many",
@@ -199,7 +199,6 @@ def test_an_option_by_its_name_in_other_tools_suggests_ours() -> None:
         for name in names.split():
             assert f" Did you mean {option_of_ours}?" in refusal(partial(read, values_with(name, 1))), name
     listed = refusal(lambda: read(values_with("trails", 3))).partition("The options are: ")[2].partition(", and ")[0]
-    assert listed.split(", ")[0] == "trials"
     assert len(set(listed.split(", ")) & {each.name for each in fields(Config)}) == MOST_LISTED
 
 

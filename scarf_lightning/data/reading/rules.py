@@ -1,5 +1,7 @@
 """Rules by which columns become features. A rule is fitted to the column of a table and applied to later rows."""
 
+import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ...importing import import_skrub, require
+from ...importing import require
 from ..columns import Coded, Floats, floats, is_numeric, listed, spell
 from .frames import is_half_a_character
 from .values import CATEGORICAL_PARTS, Notation, date_parts, is_missing, notation_of, times_of
@@ -175,7 +177,8 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
 
     def encode(strings: list[str]) -> Floats:
         require("skrub", "A column of texts or of many categories")
-        import_skrub()
+        # It makes a folder for data sets in the user's home otherwise, and is asked for none.
+        os.environ.setdefault("SKB_DATA_DIRECTORY", tempfile.gettempdir())
         from skrub import MinHashEncoder
 
         column = pd.Series(strings, name="text")
