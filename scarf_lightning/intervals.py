@@ -12,6 +12,8 @@ TEST_TO_TRAIN = 2 / 7
 """Test rows over training rows in the paper's splits of 70 % / 10 % / 20 % (section 4)."""
 FEWEST = 3
 """Trials below which there is no interval: the spread of two says nothing."""
+FEWEST_TABLES = 6
+"""Tables below which nothing is claimed over tables: five that all gain have a two-sided level of 2 / 2^5 = 6 %."""
 LEVEL = 0.95
 UPPER_END = (1 + LEVEL) / 2
 """The probability that a value lies below the upper end of an interval of `LEVEL`."""

@@ -20,10 +20,9 @@ from .blocks import NOTHING, Block, Entry, Paragraph, Section, Table, entry, tab
 from .cell_results import CellResults
 from .comparisons import Comparison, comparisons_alone
 from .competitors import named_by, named_cells
-from .effects import curve_points, effects_picture, forest_picture, label_curve
+from .effects import effects_picture, forest_picture, label_curve
 from .learning import probability_note
 from .levels import level_of, level_over
-from .names import labels_in_words
 from .questions import Answers
 from .report_options import ReportOptions
 from .schema import arrange_columns, evidence_columns
@@ -287,10 +286,7 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> list[Bl
     finished = results.cells[results.cells["finished"] > 0]
     is_measured = results.trials[metric.name].count() > 0
     blocks: list[Block] = []
-    if is_measured and results.competition.budgets is not None:
-        blocks += map(Paragraph, curve_in_words(results, options))
-        blocks.append(label_curve(results, options))
-    elif is_measured and len(finished) == 1:
+    if is_measured and len(finished) == 1:
         blocks.append(Paragraph(_only_cell(results, int(finished.index[0]), metric)))
     else:
         blocks.append(Paragraph(f"These cells have nothing to be compared with; {_reference_advice(results)}."))
@@ -315,19 +311,6 @@ def _only_cell(results: CellResults, cell: int, metric: Metric) -> str:
     return (
         f"{name} on {dataset}: {level} in {trials}. There is nothing to compare it with; {_reference_advice(results)}."
     )
-
-
-def curve_in_words(results: CellResults, options: ReportOptions) -> list[str]:
-    """A sentence on each competitor with its metric at each number of labels, which claims nothing of differences."""
-    datasets = list(map(str, dict.fromkeys(results.cells["dataset"])))
-    where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets, on average"
-    sentences = []
-    for name, points in curve_points(results, options).items():
-        levels = []
-        for budget, (_, level) in points.items():
-            levels.append(f"{_level_in_words(level, options.measure)} with {labels_in_words(budget)}")
-        sentences.append(f"{capitalised(name)} on {where}: {'; '.join(levels)}.")
-    return sentences
 
 
 def _level_in_words(level: Sequence[float], metric: Metric) -> str:

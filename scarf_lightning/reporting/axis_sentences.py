@@ -7,7 +7,7 @@ from ..metrics import Metric
 from ..verdicts.amounts import effect, ends_of, signed
 from ..verdicts.answers import HELPING, UNDECIDED
 from .by_axis import AnswersByAxis, Effect
-from .names import column_in_words
+from .names import at, column_in_words
 from .report_options import ReportOptions
 from .sentences import verb_of
 
@@ -59,8 +59,7 @@ def _because(each: Effect) -> str:
 
 def _size(each: Effect, metric: Metric) -> str:
     """The difference with its interval, and where."""
-    context = f" with {each.context}" if each.context else ""
-    return f"{_difference(each, metric)}{context}"
+    return f"{_difference(each, metric)}{at(each.context)}"
 
 
 def _difference(each: Effect, metric: Metric) -> str:

@@ -16,7 +16,7 @@ from ..verdicts.factors import Contrast, Setting, interactions, main_effects
 from .cell_results import CellResults
 from .comparisons import Comparison, claimed_after_looks, compared
 from .levels import level_over
-from .names import column_in_words, text_of, value_in_words
+from .names import ON, at, column_in_words, text_of, value_in_words
 from .report_options import ReportOptions
 
 OVER_ALL = "average"
@@ -210,7 +210,7 @@ def _references(
 
 
 def _place(dataset: str, context: str) -> str:
-    return f"{dataset} with {context}" if context else dataset
+    return f"{dataset}{at(context)}" if not context.startswith(ON) else context.removeprefix(ON)
 
 
 def _compared(

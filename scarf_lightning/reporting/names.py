@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import enumeration
+from ..intervals import FEWEST_TABLES
 from ..results.identity import NULL, is_of_reading
 
 Row = Mapping[str, Any]
@@ -23,6 +24,8 @@ CONTROL = ("method", "control")
 THE_NETWORK = "the network"
 """Control beside methods that train no network of ours."""
 ALL_LABELS = "all labels"
+ON = "on "
+"""How a context begins that names a dataset."""
 
 OF_DATASET = "dataset."
 DROPPED = "dataset.drop"
@@ -55,6 +58,17 @@ ALWAYS_NAMED = ("dataset", "regime", "regime.labels", "pretrain", DROPPED)
 """Columns that a name holds even if their values are the usual ones."""
 BUDGET = ("regime.labels", "regime.labelled")
 """Options of a regime that say how many rows keep their labels, or which share of them."""
+
+
+def at(context: str) -> str:
+    """A context as the end of a clause: `` on iris``, `` with 20 labels``.
+
+    >>> at("on iris"), at("20 labels"), at("")
+    (' on iris', ' with 20 labels', '')
+    """
+    if not context:
+        return ""
+    return f" {context}" if context.startswith(ON) else f" with {context}"
 
 
 def is_context(column: str) -> bool:
@@ -263,18 +277,22 @@ def competition(
         namer = Namer(list(rows.values()), columns, usual, labels)
         return {label: namer(row) for label, row in rows.items()}
 
-    budgets = _label_budgets(rows, contexts)
-    columns = compared
-    if not compared and budgets is None:
-        # Seeds, or regimes that are no number of labels, are all that the user varied.
-        columns, contexts = contexts, []
+    # Numbers of labels, seeds or regimes that are all that the user varied are compared with each other.
+    columns, contexts = (compared, contexts) if compared else (contexts, [])
+    budgets = _label_budgets(rows, contexts) if contexts else None
     names = named(columns or ["pretrain", "method"])
     if budgets is not None:
         # By the budget: two regimes may ask for one number of labels in two ways.
         return Competition(
             compared, names, {label: labels_in_words(budget) for label, budget in budgets.items()}, budgets
         )
-    return Competition(compared, names, named(contexts) if contexts else dict.fromkeys(names, ""))
+    places = named(contexts) if contexts else dict.fromkeys(names, "")
+    datasets = {row["dataset"] for row in rows.values()}
+    # The sign test over so few tables finds nothing, so each has an answer of its own.
+    if 1 < len(datasets) < FEWEST_TABLES:
+        for label, row in rows.items():
+            places[label] = f"{ON}{row['dataset']}" + (f" with {places[label]}" if places[label] else "")
+    return Competition(compared, names, places)
 
 
 def _label_budgets(rows: Mapping[int, Row], contexts: Sequence[str]) -> dict[int, float] | None:

@@ -92,6 +92,8 @@ def answer_in_words(comparisons: Sequence[Comparison], options: ReportOptions) -
     where = f"over {n_datasets} datasets"
     if n_datasets == 1:
         where = f"on {datasets[0]}"
+    elif all(len(each.datasets) == 1 for each in comparisons):
+        where = f"on each of {n_datasets} datasets"
     if comparisons[0].labels is not None:
         sentences = _label_sentences(comparisons, where, options.measure)
     else:

@@ -9,11 +9,8 @@ import math
 
 import numpy as np
 
-from ..intervals import LEVEL, Interval
+from ..intervals import FEWEST_TABLES, LEVEL, Interval
 from .scores import Floats
-
-FEWEST_TABLES = 6
-"""Tables below which nothing is claimed over tables: five that all gain have a two-sided level of 2 / 2^5 = 6 %."""
 
 
 def median_gain(gains: Floats, *, level: float = LEVEL) -> Interval:

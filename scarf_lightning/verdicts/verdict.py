@@ -19,6 +19,7 @@ import numpy as np
 
 from ..intervals import (
     FEWEST,
+    FEWEST_TABLES,
     LEVEL,
     TEST_TO_TRAIN,
     UNBOUNDED,
@@ -29,7 +30,7 @@ from ..intervals import (
 )
 from ..intervals import unseen as unseen_share
 from .answers import ALONE, ENOUGH_TRIALS, MARGIN, SAME, UNDECIDED, Answer, Levels, answer_of, needed_together
-from .centres import FEWEST_TABLES, median_gain, median_levels
+from .centres import median_gain, median_levels
 from .looks import Look, level_at, levels_after
 from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
 from .scores import Floats, mean_of, variance_of

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.reporting.blocks import Paragraph, Picture, Table
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.comparisons import compare_all
 from scarf_lightning.reporting.pairing import pairs_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import title_of
 from tests.reporting.cell_results import a_cell, over_labels, results_of
-from tests.reporting.shown import answer_of, pictures
+from tests.reporting.shown import answer_of, pictures, said
 
 VALUES = [0.80, 0.82, 0.79, 0.81]
 BETTER = [0.90, 0.92, 0.89, 0.91]
@@ -49,19 +48,12 @@ def test_two_methods_meet_at_each_number_of_labels() -> None:
     assert title_of(results) == "Which method is best on iris?"
 
 
-def test_one_network_with_several_numbers_of_labels_is_a_curve_without_a_verdict() -> None:
-    results = curve_of("control")
+def test_numbers_of_labels_that_are_all_that_was_varied_are_compared() -> None:
+    results = results_of([few(n, network="mlp") for n in (20, 100)])
 
-    assert pairs_of(results) == []
-    sentence, picture, table = answer_of(results)
-    assert isinstance(sentence, Paragraph)
-    assert isinstance(picture, Picture)
-    assert isinstance(table, Table)
-    assert "accuracy 80.50 %" in sentence.text
-    assert " with 20 labels; accuracy 90.50 %" in sentence.text
-    assert "help" not in sentence.text
-    assert (picture.name, table.name) == ("label-curve", "levels")
-    assert title_of(results) == "How many labels are enough on iris?"
+    assert compared(results) == [("100 labels", "20 labels", "")]
+    assert [each.verdict.difference for each in compare_all(results, ReportOptions())] == [pytest.approx(0.1)]
+    assert said(answer_of(results))[0].startswith("100 labels on iris: undecided (4 trials), +10.00 points of accuracy")
 
 
 def test_what_makes_a_curve_over_the_number_of_labels() -> None:
@@ -73,8 +65,8 @@ def test_what_makes_a_curve_over_the_number_of_labels() -> None:
     assert contexts == {f"{n} labels, seed {seed}" for n in (20, 100) for seed in (0, 1)}
     assert results_of([few(20), few(20, method="a")]).competition.budgets is None, "one number of labels"
 
-    budgets = [cell(), cell(regime="semi25", regime__labelled=0.25)]
-    assert results_of(budgets).competition.budgets == {0: float("inf"), 1: 0.25}
+    budgets = [cell(), cell(pretrain="scarf"), cell(regime="semi25", regime__labelled=0.25)]
+    assert results_of(budgets).competition.budgets == {0: float("inf"), 1: float("inf"), 2: 0.25}
     assert results_of([*budgets, cell(regime="noise30")]).competition.budgets is None
     # Regimes alone are compared with the usual one.
     regimes = results_of([cell(), cell(regime="noise30")], usual={"regime": "full"})

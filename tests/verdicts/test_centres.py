@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from scarf_lightning.intervals import FEWEST_TABLES
 from scarf_lightning.verdicts.centres import (
-    FEWEST_TABLES,
     median_gain,
     median_levels,
 )
