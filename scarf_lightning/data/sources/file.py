@@ -160,7 +160,8 @@ class FileSource(Source):
         self._check_columns(first)
         for option, file in files[1:]:
             optional = {self.target, self.weight} if option == "dataset.unlabelled" else set()
-            missing = [name for name in self._kept(first) if name not in (*file.names, *optional)]
+            there = {*file.names, *optional}
+            missing = [name for name in self._kept(first) if name not in there]
             if missing:
                 raise UsageError(
                     f"{file.path} has no column {missing[0]!r}, which {first.path} has; {option} needs the same "
@@ -204,11 +205,12 @@ class FileSource(Source):
         import pandas as pd
 
         kept = self._kept(files[0][1])
+        left_out = {*files[0][1].names} - {*kept, *self.drop}
         frames: list[pd.DataFrame] = []
         parts: list[Floats] = []
         notes: list[Note] = []
         for option, file in files:
-            frame = file.read(without=[name for name in file.names if name not in kept])
+            frame = file.read(kept)
             # Spreadsheets write lines of separators below a table.
             filled = frame.dropna(how="all")
             if len(filled) < len(frame):
@@ -218,10 +220,9 @@ class FileSource(Source):
             frames.append(filled.reindex(columns=kept))
             parts.append(np.full(len(filled), PARTS.get(option, 0.0)))
             notes += file.notes
-        nameless = [name for name in files[0][1].names if name not in (*kept, *self.drop)]
-        if nameless:
-            verb = "are" if nameless[1:] else "is"
-            notes.append(f"{listed(nameless, 3)} of {self.path}, without a name there, {verb} left out.")
+        if left_out:
+            verb = "are" if len(left_out) > 1 else "is"
+            notes.append(f"{listed(sorted(left_out), 3)} of {self.path}, without a name there, {verb} left out.")
         whole = frames[0].reset_index(drop=True) if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         is_split = self.split is not None and self.split.kind == "files"
         return whole, np.concatenate(parts) if is_split else None, notes

@@ -6,7 +6,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,9 +56,11 @@ class TableFile:
     rows: Callable[[list[int]], pd.DataFrame]
     notes: list[str] = field(default_factory=list)
 
-    def read(self, without: Sequence[str] = ()) -> pd.DataFrame:
-        """The rows, without some columns. Whole numbers with leading zeros, or that float64 rounds, stay text."""
-        places = [place for place, name in enumerate(self.names) if name not in without]
+    def read(self, names: Collection[str] | None = None) -> pd.DataFrame:
+        """The rows, of the columns with these names or of all. Whole numbers with leading zeros, or that float64 rounds,
+        stay text."""
+        wanted = set(self.names if names is None else names)
+        places = [place for place, name in enumerate(self.names) if name in wanted]
         with _refusing(self.path):
             frame = self.rows(places)
         return frame.reset_index(drop=True).set_axis([self.names[place] for place in places], axis=1)
