@@ -1,4 +1,4 @@
-"""Rows of a table that equal one another in every column, and parts of a split that keep such rows together."""
+"""The parts of a split and their shares (paper, section 4, "Datasets"); and equal rows, which stay in one part."""
 
 import math
 from dataclasses import dataclass
@@ -8,14 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Floats, Ints
-from .parts import TEST, TRAIN, VALIDATION, part_sizes
 
 Bits = NDArray[np.uint64]
+
+TEST_SHARE = 0.2
+VALIDATION_SHARE = 0.1
+
+PARTS = ("train", "validation", "test")
+"""The parts, in the order of their numbers."""
+TRAIN, VALIDATION, TEST = range(len(PARTS))
 
 ROWS_AT_A_TIME = 1 << 14
 """Rows whose cells are compared at once, so that they stay in the processor's cache."""
 ODD = np.uint64(0x9E3779B97F4A7C15)
 """2**64 divided by the golden ratio: a multiplier that makes a hash depend on the order of the columns."""
+
+
+def part_sizes(n: int) -> tuple[int, int]:
+    """Of n rows those for validation and those for testing."""
+    # Both are rounded, and training gets the rest, so that the three add up.
+    n_validation = round(VALIDATION_SHARE * n)
+    n_test = round(TEST_SHARE * n)
+    return n_validation, n_test
 
 
 def first_alike(values: Floats) -> Ints:

@@ -17,8 +17,7 @@ import numpy as np
 from ..errors import UsageError, counted
 from ..options.option import Options, option
 from .columns import Floats, Ints
-from .copies import Copies, first_positions
-from .parts import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, part_sizes
+from .copies import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, Copies, first_positions, part_sizes
 
 if TYPE_CHECKING:
     from .table import Table

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..data.parts import PARTS
+from ..data.copies import PARTS
 from ..data.splits import Shuffled, Split, Splitting
 from ..data.table import Table
 from ..data.targets import Classes, Target

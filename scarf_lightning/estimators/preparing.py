@@ -12,7 +12,7 @@ from ..data.reading import ReadingOptions
 from ..data.reading.roles import split_values
 from ..data.table import Table
 from ..data.targets import Classes, ReadTarget, Target, read_target
-from ..data.targets.answer_types import dtype_of
+from ..data.targets.classes import dtype_of
 from ..data.untyped import read_table
 from ..errors import UsageError
 from ..options import Config

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scarf_lightning.data.copies import Copies, first_alike
-from scarf_lightning.data.parts import part_sizes
+from scarf_lightning.data.copies import Copies, first_alike, part_sizes
 
 NAN = np.nan
 

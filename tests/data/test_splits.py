@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scarf_lightning.data.parts import PARTS
+from scarf_lightning.data.copies import PARTS
 from scarf_lightning.data.splits import (
     Column,
     Files,

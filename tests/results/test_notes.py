@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.data.sources import open_source
-from scarf_lightning.data.sources.evidence import Stamps, stamps_of
+from scarf_lightning.data.sources.source import Stamps, stamps_of
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.results import KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from tests.results.sealing import close, refuse, reseal

@@ -164,7 +164,7 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[Note]:
     known = [each for each in text.distinct if not is_missing(each)]
     codes = why_codes(known)
     if codes:
-        reason = f"it holds {codes}, and is read as categories"
+        reason = f"it holds {codes}, which are read as text"
         return [Advice(reason, "dataset.numeric", [name], "reads it as numbers")]
     sample = known[:SAMPLE]
     if sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in sample) < max(1, PARTLY * len(sample)):

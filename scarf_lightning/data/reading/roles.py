@@ -11,7 +11,7 @@ from pandas.errors import OutOfBoundsTimedelta
 
 from ...errors import UsageError
 from ..columns import Coded, Floats, Note, about, floats, is_numeric
-from ..parts import TEST, TRAIN, VALIDATION
+from ..copies import TEST, TRAIN, VALIDATION
 from .frames import plain_column
 from .kinds import quantity_rule
 from .rules import dates_in, floats_of, text_of

@@ -6,10 +6,20 @@ from typing import Any
 
 from ...errors import UsageError, unknown_name
 from ..targets import AUTO, check_kind
-from .evidence import ReadTable, Stamp, Stamps
 from .file import LISTS_OF_COLUMNS, FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
-from .source import ENDING, BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
+from .source import (
+    ENDING,
+    BundledSource,
+    DiabetesSource,
+    LastTable,
+    ReadTable,
+    Source,
+    SplitBy,
+    Stamp,
+    Stamps,
+    WdbcSource,
+)
 
 __all__ = [
     "ENDING", "DiabetesSource", "FileSource", "LastTable", "ReadTable", "Source", "SplitBy", "Stamp",

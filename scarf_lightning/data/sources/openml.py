@@ -200,7 +200,7 @@ class OpenMLTaskSource(Source):
         """
         import numpy as np
 
-        from ..parts import TEST, TRAIN
+        from ..copies import TEST, TRAIN
 
         dataset_id, target, kind, splits = self._read()
         named = {"dataset_name": self.dataset_name, "target_kind": self.target_kind or kind}

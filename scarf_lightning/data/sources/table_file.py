@@ -57,8 +57,10 @@ class TableFile:
     notes: list[str] = field(default_factory=list)
 
     def read(self, names: Collection[str] | None = None) -> pd.DataFrame:
-        """The rows, of the columns with these names or of all. Whole numbers with leading zeros, or that float64 rounds,
-        stay text."""
+        """The rows, of the columns with these names or of all.
+
+        Whole numbers with leading zeros, or that float64 rounds, stay text.
+        """
         wanted = set(self.names if names is None else names)
         places = [place for place, name in enumerate(self.names) if name in wanted]
         with _refusing(self.path):

@@ -4,21 +4,179 @@ A kind says in its class what differs between kinds: how its labels are read, ke
 h puts out and what its loss is, what a prediction is, and which metric leads. Everything else asks it.
 """
 
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import UsageError, unknown_name
+from ..columns import Advice, Note
 from .classes import UNLABELLED, Classes
 from .number import Number
-from .reading import (
-    AUTO,
-    FEWEST_ROWS,
-    ReadTarget,
-    check_kind,
-    kind_named,
-    leading_metric,
-    read_target,
-    target_from_plain,
-)
 from .target import Floats, Ints, Labels, Predictions, Target
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..columns import Coded
 
 __all__ = [
     "AUTO", "FEWEST_ROWS", "UNLABELLED", "Classes", "Floats", "Ints", "Labels", "Number", "Predictions", "ReadTarget",
     "Target", "check_kind", "kind_named", "leading_metric", "read_target", "target_from_plain",
 ]  # fmt: skip
+
+AUTO = "auto"
+KINDS: dict[str, type[Target]] = {kind.name: kind for kind in (Classes, Number)}
+
+FEWEST_ROWS = 10
+"""With fewer labelled rows a 70/10/20 split leaves validation or test without a row."""
+
+MOST_FRACTIONS = 20
+"""A target with fractions and more distinct values than this, or than half of the rows, is a number."""
+
+MOST_WHOLE_NUMBERS = 50
+"""So is a target with more distinct whole numbers than this, or with more than `MOST_FRACTIONS` and fewer than
+`ROWS_A_CLASS` rows each."""
+
+ROWS_A_CLASS = 20
+
+
+@dataclass(frozen=True)
+class ReadTarget:
+    """A target column as it was read, with the labels of n rows ``(n,)``, and sentences for the user."""
+
+    target: Target
+    labels: Labels
+    notes: tuple[Note, ...] = ()
+
+
+def read_target(
+    column: "pd.Series[Any]",
+    source: str,
+    kind: str | None = None,
+    *,
+    decimal: str | None = None,
+    is_raw: bool = False,
+) -> ReadTarget:
+    """Read a target column.
+
+    Args:
+        column: values of any type, missing where a row has no label.
+        source: where the data came from, for messages.
+        kind: of target; None or ``auto`` takes a numeric column of many values as a number, and all else as classes.
+        decimal: see `notation_of`.
+        is_raw: the column is a user's, not one that was described: names are refused, and blanks around text cut off.
+
+    Raises:
+        UsageError: there are too few labels; or they are names, hold a NUL character, or are not of the kind.
+    """
+    import pandas as pd
+
+    from ..columns import Coded, is_numeric
+    from ..reading.rules import text_of
+
+    n_labelled = int(column.notna().sum())
+    if n_labelled < FEWEST_ROWS:
+        rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
+        raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
+    is_asked_for = kind not in (None, AUTO)
+    chosen: type[Target] = kind_named(kind) if kind and is_asked_for else Classes
+    # The type of a column of categories or of Booleans says what its values are.
+    is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
+    text = None
+    if not is_declared and not is_numeric(column):
+        text = text_of(Coded.of(column), column.name)
+    notes: list[Note] = []
+    if not is_asked_for and not is_declared and (n_distinct := _quantities(column, text, decimal)):
+        chosen = Number
+        sentence = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
+        notes.append(Advice(sentence, "dataset.target_kind", "classes", "takes each of them as a class"))
+    if is_raw and issubclass(chosen, Classes):
+        if text is not None:
+            values = np.array([*text.distinct, None], dtype=object)[text.codes]
+            column = pd.Series(values, column.index, name=column.name, dtype="object")
+        if not is_asked_for and not is_declared:
+            # Only a user who asks for a kind of target may have classes that look like names.
+            _refuse_names(column, source)
+    target, labels, label_notes = chosen.read(column, source, decimal)
+    return ReadTarget(target, labels, (*notes, *label_notes))
+
+
+def kind_named(name: str) -> type[Target]:
+    """The kind of target with this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name in KINDS:
+        return KINDS[name]
+    raise ValueError(f"{name!r:.40} is no kind of target")
+
+
+def check_kind(name: str | None) -> None:
+    """Refuse a name of no kind of target in a `UsageError`."""
+    if name is not None and name not in KINDS:
+        fault = f"dataset.target_kind cannot be {name}"
+        raise UsageError(unknown_name(fault, name, [AUTO, *KINDS], "the kinds"))
+
+
+def leading_metric(targets: Iterable[Target]) -> str:
+    """The metric that tables of these targets lead with, by the kind that most of them are: the one that all targets
+    of this kind agree on, or else the usual one."""
+    all_targets = list(targets)
+    if not all_targets:
+        return Classes.usual_metric
+    # Of two kinds with as many targets classes lead, in whichever order the cells are read.
+    counts = Counter(type(each) for each in all_targets)
+    kind = max(counts, key=lambda each: (counts[each], each is Classes))
+    named = {each.metric for each in all_targets if type(each) is kind}
+    return named.pop() if len(named) == 1 else kind.usual_metric
+
+
+def target_from_plain(plain: Any) -> Target:
+    """The target that a record of a cell describes; one without a kind has classes.
+
+    Raises:
+        ValueError: a value is not possible.
+    """
+    try:
+        # A record from before there were other kinds says nothing of its kind.
+        description = plain.get("target") or {"kind": Classes.name}
+        kind = kind_named(description["kind"])
+        return kind.from_plain({**plain, **description})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("it has no target") from error
+
+
+def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
+    from ..reading.kinds import FEWEST_FOR_IDS
+
+    n_distinct, n_known = labels.nunique(), labels.count()
+    if n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
+        raise UsageError(
+            f"target {labels.name!r} of {source} has {n_distinct} different values in {n_known} rows, which looks like "
+            "names and not like classes; choose another target, or set dataset.target_kind=classes."
+        )
+
+
+def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:
+    """Number of different numbers in a column or its ``text``, if they look like a quantity; None if it has classes."""
+    from ..reading.kinds import quantity_rule
+    from ..reading.rules import floats_of
+
+    if text is not None:
+        found = quantity_rule(text, decimal)
+        if found is None or found[0].kind != "numbers":
+            return None
+    known, _ = floats_of(column, decimal)
+    known = known[~np.isnan(known)]
+    n_distinct = len(np.unique(known))
+    # A number with a fraction is hardly the name of a class.
+    if not np.isfinite(known).all() or (known % 1).any():
+        is_quantity = n_distinct > min(MOST_FRACTIONS, len(known) / 2)
+    else:
+        is_thin = n_distinct > MOST_FRACTIONS and len(known) < ROWS_A_CLASS * n_distinct
+        is_quantity = n_distinct > MOST_WHOLE_NUMBERS or is_thin
+    return n_distinct if is_quantity else None

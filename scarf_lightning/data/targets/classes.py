@@ -1,6 +1,7 @@
 """Classes as targets: cross-entropy, and probabilities as predictions."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from ...errors import UsageError
 from ...metrics import log_loss
 from ..columns import Advice, Note
-from .answer_types import TEXT, answers_of, dtype_of
 from .target import Floats, Ints, Labels, Learn, Predictions, Target
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ UNLABELLED = -1
 RARE = 0.1
 """A target is imbalanced if a class has less than this share of the labelled rows, and less than half of an equal
 share: of 26 classes each may well have a twenty-fifth."""
+
+TEXT, FIXED_TEXT = "object", "str"
+"""Text in an array of objects, and in one of numpy's arrays of text."""
+TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|str")
 
 
 @dataclass(frozen=True)
@@ -253,3 +257,30 @@ class Classes(Target):
     def packed_size(self, predictions: Predictions) -> int:
         # At most eight bytes for each probability, and four for the label.
         return len(predictions) * (8 * self.n_outputs + 4)
+
+
+def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:
+    """numpy's type of labels without gaps: of numbers and truth values; all else is text."""
+    values = np.asarray(labels)
+    if values.dtype.kind == "U":
+        return FIXED_TEXT
+    return values.dtype.name if TYPES.fullmatch(values.dtype.name) else TEXT
+
+
+def answers_of(spelled: Sequence[str], dtype: str) -> NDArray[Any]:
+    """The labels that were spelled so, in their type.
+
+    Raises:
+        ValueError: the type is unknown, or a text is no spelling of a label of this type.
+    """
+    if not isinstance(dtype, str) or not TYPES.fullmatch(dtype):
+        raise ValueError(f"{str(dtype)[:40]!r} is no type of labels")
+    try:
+        if dtype == "bool":
+            places = [("false", "true").index(text) for text in spelled]
+            return np.array(places, dtype=bool)
+        if dtype == FIXED_TEXT:
+            return np.array(spelled, dtype=np.str_)
+        return np.array(spelled, dtype=object).astype(dtype)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"classes: {str(error)[:80]}") from error

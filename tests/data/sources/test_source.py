@@ -11,8 +11,7 @@ from sklearn.datasets import load_breast_cancer
 
 from scarf_lightning.data.sources import DiabetesSource, WdbcSource, open_source
 from scarf_lightning.data.sources import source as module
-from scarf_lightning.data.sources.evidence import Stamps
-from scarf_lightning.data.sources.source import BundledSource, check_is_file
+from scarf_lightning.data.sources.source import BundledSource, Stamps, check_is_file
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.sources import FileSource, LastTable
-from scarf_lightning.data.sources.evidence import stamps_of
+from scarf_lightning.data.sources.source import stamps_of
 from scarf_lightning.data.table import Table
 
 Change = Callable[[Path], object]

@@ -8,7 +8,7 @@ import pytest
 
 from scarf_lightning.data.columns import Coded
 from scarf_lightning.data.targets import Classes, target_from_plain
-from scarf_lightning.data.targets.answer_types import answers_of, dtype_of
+from scarf_lightning.data.targets.classes import answers_of, dtype_of
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,3 @@ def test_the_type_is_in_the_record_and_not_in_the_identity() -> None:
     for spelled, dtype in (*wrong, ("a", "complex128"), ("a", 3)):
         with pytest.raises(ValueError, match=r"classes: |is no type of labels"):
             answers_of([spelled], dtype)
-
-
-def test_times_of_an_earlier_version_are_their_spellings() -> None:
-    assert answers_of(["2024-01-01", "2024-01-02"], "datetime64[us]").tolist() == ["2024-01-01", "2024-01-02"]
-    assert dtype_of(np.array(["2024-01-01"], dtype="datetime64[ns]")) == "object"
