@@ -1,6 +1,6 @@
 """View of a cell for every logger, read from the store."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import stdev
@@ -21,8 +21,6 @@ MEANS = ("pretrain_epochs", "finetune_epochs", "validation_error", *PROBES)
 SUMS = ("pretrain_seconds", "finetune_seconds")
 LONGEST_TAG = 64
 """Characters; W&B refuses longer tags."""
-SECTIONS = {axis.name for axis in AXES} | {"finetune"}
-"""Sections of the configuration that a cell may have no use for."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +84,10 @@ def cell_view(
     }
     return CellView(
         id=fingerprint,
-        name=run_name(description["dataset"], overrides, options, name),
+        name=run_name(description["dataset"], overrides, name),
         group=group,
         tags=_tags({"dataset": description["dataset"]} | options),
-        config=_without_places(cell.config) | origin | _command(overrides),
+        config=_shown(cell.config, overrides) | origin,
         curves=cell.curves,
         summary=_summary(cell, levels),
         trials=cell.trials,
@@ -113,10 +111,10 @@ def unstored_view(
 
     return CellView(
         id=key,
-        name=run_name(dataset, overrides, options, name),
+        name=run_name(dataset, overrides, name),
         group=group,
         tags=_tags({"dataset": dataset} | dict(options)),
-        config=_without_places(config) | _command(overrides),
+        config=_shown(config, overrides),
         curves=pd.DataFrame(columns=["phase", "trial", "epoch"]),
         summary={},
         trials=pd.DataFrame(),
@@ -124,46 +122,19 @@ def unstored_view(
     )
 
 
-def run_name(dataset: str, overrides: Sequence[str], options: Collection[str], among: str | None = None) -> str:
-    """The name of a run: its dataset, and the overrides that the cell uses by its ``options``, such as no corruption
-    without pre-training. Of all overrides those ``among`` tell it from the cells beside it, separated by blanks."""
+def run_name(dataset: str, overrides: Sequence[str], among: str | None = None) -> str:
+    """The name of a run: its dataset, and those of its overrides that tell it from the cells ``among`` which it was
+    trained, separated by blanks, or else all."""
     distinguishing = distinguishing_names([overrides])[0] if among is None else among
-    used = []
-    for override in distinguishing.split():
-        key, _, _ = override.partition("=")
-        # Overrides of a run without pre-training may name a corruption, which it does not use.
-        if _is_used(key, options):
-            used.append(override)
+    # The name of the dataset comes first anyway.
+    used = [each for each in distinguishing.split() if not each.startswith(("dataset=", "dataset."))]
     return f"{dataset} {' '.join(used) or 'defaults'}"
 
 
-def _is_used(key: str, options: Collection[str]) -> bool:
-    """True if a cell with these options uses an override of this key."""
-    section, _, _ = key.partition(".")
-    # The name of the dataset comes first anyway.
-    if section == "dataset":
-        return False
-    if section not in SECTIONS:
-        return True
-    return any(name == key or name.startswith(f"{key}.") for name in options)
-
-
-def _without_places(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration without the folders above the working folder and the results, which may name the user."""
-    paths = {}
-    for name, place in config.get("paths", {}).items():
-        path = Path(place or "")
-        if path.is_relative_to(Path.cwd()):
-            place = str(path.relative_to(Path.cwd()))
-        elif path.is_absolute():
-            place = path.name
-        paths[name] = place
-    return dict(config) | {"paths": paths}
-
-
-def _command(overrides: Sequence[str]) -> dict[str, str]:
-    """The command that trains a cell."""
-    return {"command": command_line("train.py", overrides)}
+def _shown(config: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """The configuration of a cell with its command, and without folders, which may name the user."""
+    sections = {name: values for name, values in config.items() if name != "paths"}
+    return sections | {"command": command_line("train.py", overrides)}
 
 
 def _tags(options: Mapping[str, Any]) -> list[str]:

@@ -134,7 +134,7 @@ def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextMan
         return nullcontext()
     from ..loggers import live_curves, run_name
 
-    name = run_name(dataset, cell.overrides, columns(cell.config), cell.name or None)
+    name = run_name(dataset, cell.overrides, cell.name or None)
     return live_curves(cell.config.logger, cell.results, fingerprint, name, cell.group)
 
 

@@ -29,7 +29,7 @@ def check(more: str) -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ("report: [{draw: win_matrix, title: t}]", r"mine\.yaml, drawing 1 of report: win_matrix needs compare; .*"),
+        ("report: [{draw: win_matrix, title: t}]", r"mine\.yaml, drawing 1 of report: compare is missing\."),
         (
             RIGHT.replace("pretrain", "prtrain"),
             r"mine\.yaml, drawing 1 of report: prtrain is no column of results\. .*",
@@ -56,7 +56,7 @@ def test_a_plan_is_refused_before_it_is_made(folder: Path) -> None:
     )
     ran = here(commands.train, "sweeps=./mine.yaml", "plan=true", cwd=folder)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert "mine.yaml, drawing 1 of report: win_matrix needs title; " in ran.stderr
+    assert "mine.yaml, drawing 1 of report: title is missing." in ran.stderr
 
 
 @pytest.mark.slow
