@@ -124,15 +124,10 @@ def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
                 f"{flag} would name another configuration than that of this program; files of yours go into a folder: "
                 "--config-dir FOLDER +experiment=NAME."
             )
-    if COMPLETING.isdisjoint(flags):
-        return
-    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
-    if Path(sys.argv[0]).stem == "scarf":
+    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands. It asks by a line of the shell.
+    is_typed = "query" in " ".join(arguments) and "COMP_LINE" not in os.environ
+    if not COMPLETING.isdisjoint(flags) and (is_typed or Path(sys.argv[0]).stem == "scarf"):
         raise UsageError('Hydra completes the words of train.py: eval "$(python train.py -sc install=bash)".')
-    # The shell passes the line to complete in this variable. A user who types the flag has none.
-    is_query = "query" in " ".join(arguments)
-    if is_query and "COMP_LINE" not in os.environ:
-        raise UsageError("-sc query is what the shell asks for; -sc install=bash prints what lets it ask.")
 
 
 def _documented(arguments: Sequence[str]) -> str:
@@ -146,15 +141,6 @@ def _documented(arguments: Sequence[str]) -> str:
     for file in files or [CONF / "train.yaml"]:
         pages.append(f"# {file.relative_to(CONF.parent)}\n{file.read_text(encoding='utf-8')}")
     return "\n".join(pages)
-
-
-def _words(arguments: Sequence[str]) -> list[str]:
-    """The arguments that are neither flags nor options."""
-    words = []
-    for argument in arguments:
-        if not argument.startswith("-") and "=" not in argument:
-            words.append(argument)
-    return words
 
 
 def _refuse_dashes(arguments: Sequence[str]) -> None:
@@ -173,10 +159,7 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")
-            # The advice has the user's value, which follows the flag: --trials 3.
-            following = arguments[arguments.index(flag) + 1 :][:1]
-            value = value or next(iter(_words(following)), "VALUE")
-            raise UsageError(f"{flag} is not known; options have no dashes: {name}={value}.")
+            raise UsageError(f"{flag} is not known; options have no dashes: {name}={value or 'VALUE'}.")
 
 
 def run_report(arguments: list[str]) -> "WrittenReport | None":

@@ -19,7 +19,7 @@ from tests.processes import TINY, here
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("--trials 3", "--trials is not known; options have no dashes: trials=3."),
+        ("--trials 3", "--trials is not known; options have no dashes: trials=VALUE."),
         ("--trials=3", "--trials=3 is not known; options have no dashes: trials=3."),
         ("-m pretrain=none,scarf lr=3", "lr is not an option. Did you mean learning_rate? The options are: "),
         ("trials=${x}", "trials: Interpolation key 'x' not found; to write ${ as text, put a backslash before it."),

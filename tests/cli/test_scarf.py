@@ -50,7 +50,7 @@ def test_every_command_has_a_page_of_help(tmp_path: Path) -> None:
         ("check", "the following arguments are required: MODULE; scarf check --help says more."),
         ("results nowhere", "nowhere holds no results; train a cell first, or name another folder."),
         ("results --all", "unrecognized arguments: --all; scarf --help says more."),
-        ("train --trials 3", "--trials is not known; options have no dashes: trials=3."),
+        ("train --trials 3", "--trials is not known; options have no dashes: trials=VALUE."),
     ],
 )
 def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_path: Path) -> None:

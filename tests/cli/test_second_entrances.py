@@ -196,7 +196,7 @@ WORDS: dict[str, str] = {
     "--config-dir": "--config-dir needs a folder: --config-dir FOLDER.",
     "--config-dir nowhere": "--config-dir: there is no folder nowhere;",
     "--config-dir t.csv": "--config-dir: there is no folder t.csv;",
-    "--trials 3": "--trials is not known; options have no dashes: trials=3.",
+    "--trials 3": "--trials is not known; options have no dashes: trials=VALUE.",
     "quick": "quick is no option; write OPTION=VALUE, or sweeps=NAME for a sweep.",
     "-m quick": "quick is no option; ",
     "pretrain = none": "pretrain is no option; write OPTION=VALUE",
