@@ -142,32 +142,25 @@ class Option:
 
     Attributes:
         hint: its annotation.
-        kind: its type without None: ``int``, ``float``, ``bool``, ``str``, ``list`` or ``dict``.
-        optional: whether None is allowed.
+        kind: its first type: ``int``, ``float``, ``bool``, ``str``, ``list`` or ``dict``.
         default: the value if the user sets none. Copy it before you change it.
         choices: the strings allowed; empty if any string is.
-        others: further types, such as ``str`` in ``int | Literal["auto"]``.
-        aliases: other names that people use for it.
     """
 
     name: str
     hint: Any
     kind: Any
-    optional: bool
     default: Any
     meaning: str
     limits: Interval | None
     choices: tuple[Any, ...]
-    others: tuple[Any, ...]
-    aliases: tuple[str, ...] = ()
 
     @property
     def type_name(self) -> str:
         """The type, as the page of options shows it."""
-        names = [kind.__name__ for kind in (self.kind, *self.others)]
-        if self.optional:
-            names.append("null")
-        return " | ".join(names)
+        kinds, _ = _kinds_of(self.hint)
+        names = [kind.__name__ for kind in kinds]
+        return " | ".join([*names, "null"] if NoneType in get_args(self.hint) else names)
 
     @property
     def allowed(self) -> str:
@@ -281,7 +274,7 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
     options = {}
     for field in dataclasses.fields(cls):
         default = default_of(field)
-        kinds, choices, is_optional = _kinds_of(types[field.name])
+        kinds, choices = _kinds_of(types[field.name])
         metadata = _metadata(cls, field.name)
         # A plugin's ``factor: float = 0.5`` is an option too.
         is_plain = PLAIN.issuperset(kinds) and default is not MISSING and "part" not in field.metadata
@@ -291,21 +284,18 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
             name=field.name,
             hint=types[field.name],
             kind=kinds[0],
-            optional=is_optional,
             default=default,
             meaning=metadata.get("meaning", ""),
             limits=metadata.get("limits"),
             choices=choices,
-            others=tuple(kinds[1:]),
-            aliases=metadata.get("aliases", ()),
         )
     return options
 
 
-def _kinds_of(hint: Any) -> tuple[list[Any], tuple[Any, ...], bool]:
-    """The types of an annotation, the strings that its literals allow, and whether it allows None.
+def _kinds_of(hint: Any) -> tuple[list[Any], tuple[Any, ...]]:
+    """The types of an annotation but None, and the strings that its literals allow.
 
-    ``int | Literal["auto"] | None`` gives ``[int, str]``, ``("auto",)`` and True.
+    ``int | Literal["auto"] | None`` gives ``[int, str]`` and ``("auto",)``.
     """
     members: tuple[Any, ...] = (hint,)
     if get_origin(hint) in (Union, UnionType):
@@ -321,7 +311,7 @@ def _kinds_of(hint: Any) -> tuple[list[Any], tuple[Any, ...], bool]:
             choices += get_args(member)
         else:
             kinds.append(origin or member)
-    return kinds, tuple(choices), NoneType in members
+    return kinds, tuple(choices)
 
 
 def default_of(field: "dataclasses.Field[Any]") -> Any:

@@ -10,7 +10,7 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.logger_classes import TARGET
-from scarf_lightning.options.option import Option
+from scarf_lightning.options.option import Option, _kinds_of
 from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.sweeping.hydra import plain_values
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, with_a_loss, yaml
@@ -206,7 +206,7 @@ def test_every_default_is_one_of_its_choices_and_every_number_has_its_bounds() -
     options = every_option()
     of_choices = {name: each for name, each in options.items() if each.choices and isinstance(each.default, str)}
     assert [name for name, each in of_choices.items() if each.default not in each.choices] == []
-    numbers = {name: each for name, each in options.items() if {each.kind, *each.others} & {int, float}}
+    numbers = {name: each for name, each in options.items() if {*_kinds_of(each.hint)[0]} & {int, float}}
     assert len(numbers) > 50
     assert [name for name, each in numbers.items() if each.limits is None] == []
 
