@@ -118,6 +118,11 @@ class Method(Options, Supervision, ABC):
     typical_seconds: ClassVar[tuple[float, float]] = (0.1, 0.2)
     trains_each_alone: ClassVar[bool] = False
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Other libraries, by their modules, whose versions decide its numbers."""
+        return ()
+
     @abstractmethod
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         """Train each trial of the stack and predict the rows ``stack.data.predicted``."""

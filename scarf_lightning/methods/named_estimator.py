@@ -3,7 +3,6 @@
 import inspect
 import warnings
 from dataclasses import dataclass
-from importlib.metadata import packages_distributions
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -87,6 +86,10 @@ class NamedEstimator(Rival):
             raise UsageError(f"{self.estimator} is a classifier, and the target is a number; take a regressor.")
         return model
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return super().libraries if self.estimator is None else (self.estimator.partition(".")[0],)
+
     def named(self, lesson: Lesson) -> str:
         return self.estimator or super().named(lesson)
 
@@ -97,9 +100,3 @@ class NamedEstimator(Rival):
         if self.encoding == "categories":
             return typed(stack, rows)
         return super().features(stack, rows) if self.encoding == "onehot" else numbered(stack, rows, Ordinal())
-
-
-def distribution_of(name: str) -> str | None:
-    """The distribution that an estimator's package belongs to, as installed packages are listed; None if to none."""
-    distributions = packages_distributions().get(name.partition(".")[0], [])
-    return distributions[0] if distributions else None

@@ -81,6 +81,10 @@ class Rival(Method):
         if self.package is not None:
             require(self.package, f"method={self.name}")
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return tuple(sorted({name.partition(".")[0] for name in self.models if name}))
+
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         weights = stack.row_weights(phase.settings.class_weight)
 

@@ -136,7 +136,7 @@ class CellTraining:
         store = pretrained = None
         if results is not None:
             # A record has them. What fails here fails before training, not after it.
-            package_versions(amounting.method.get("estimator"))
+            package_versions(parts.method.libraries)
             store = CellStore(results, identity(amounting, table.hash))
             if config.cache.max_gb:
                 identity_fields = pretraining_identity(amounting, table.hash)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import distributions
+from importlib.metadata import distributions, packages_distributions
 from platform import platform, python_version
 from typing import Any
 
@@ -16,14 +16,12 @@ from ..engine.hardware import Promise
 from ..engine.stack import Stack
 from ..errors import UsageError, counted
 from ..methods import Method, MethodResult
-from ..methods.named_estimator import distribution_of
 from ..options import Config
 from ..options.combinations import own_parts
 from ..results import Predictions, Row, StackRecord, Trained, few_steps_note, source_commit
 from ..version import __version__
 
-PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
-OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost")
+PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core", "openml")
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ class TrainedStack:
             "trials_per_stack": "any" if hardware.promise is Promise.EXACT else self.together,
             "MKL_CBWR": os.environ.get("MKL_CBWR"),
             **self._launches(),
-            "packages": package_versions(self.config.method.get("estimator")),
+            "packages": package_versions(self.method.libraries),
             "commit": source_commit(),
         }
 
@@ -203,17 +201,14 @@ def _effort(phase: str, fit: Fit | None, position: int) -> Row:
 
 
 @cache
-def package_versions(estimator: str | None = None) -> dict[str, str]:
-    """Versions of the packages that decide numbers, that of an ``estimator`` of another library among them."""
-    names = [*PACKAGES, *OPTIONAL_PACKAGES]
-    if estimator is not None:
-        distribution = distribution_of(estimator)
-        if distribution is not None:
-            names.append(distribution)
+def package_versions(libraries: Sequence[str] = ()) -> dict[str, str]:
+    """Versions of the packages that decide numbers, those of these modules of other libraries among them."""
+    installed = packages_distributions() if libraries else {}
+    names = [*PACKAGES, *(name for library in libraries for name in installed.get(library, []))]
     # A checkout need not be installed, so it is not asked of the installation.
     versions = {"scarf-lightning": __version__}
     for name in names:
         # There is one at most, and none if it is not installed.
-        for installed in distributions(name=name):
-            versions[name] = installed.version
+        for found in distributions(name=name):
+            versions[name] = found.version
     return versions
