@@ -184,7 +184,7 @@ def _fit(table: Table, found: Outcome, scratch: Path) -> None:
     model.save(folder)
     loaded = load_model(folder)
     rows = open_file(Path(table.source)).read()[:MOST_ROWS]
-    before, after = model.predicted(rows), loaded.predicted(rows)
+    before, after = model.predictions(model.values(rows)), loaded.predictions(loaded.values(rows))
     if not np.array_equal(before, after) or not np.isfinite(after).all():
         found.faults.append("a loaded model predicts something else")
     found.is_fitted = True

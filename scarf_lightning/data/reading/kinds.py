@@ -163,17 +163,16 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[Note]:
     """A note on codes, or on a column of which some values, or parts of all, are numbers."""
     known = [each for each in text.distinct if not is_missing(each)]
     codes = why_codes(known)
-    if codes:
-        reason = f"it holds {codes}, which are read as text"
-        return [Advice(reason, "dataset.numeric", [name], "reads it as numbers")]
     sample = known[:SAMPLE]
-    if sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in sample) < max(1, PARTLY * len(sample)):
+    n_like = sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in sample)
+    if not codes and n_like < max(1, PARTLY * len(sample)):
         return []
     _, others, _ = notation_of(known, decimal)
+    if not others:
+        reason = f"it holds {codes}, which are read as text"
+        return [Advice(reason, "dataset.numeric", [name], "reads it as numbers")] if codes else []
     is_other = np.isin(np.array(text.distinct, dtype=object), np.array(others, dtype=object))
     n_others, n_all = int(text.counts[is_other].sum()), int(text.counts.sum())
-    if not others:
-        return []
     clean = argument("dataset.numeric", [name])
     return [
         f"{n_others} of its {n_all} values are no numbers, such as {others[0]!r}, so it is read as text; clean them, "

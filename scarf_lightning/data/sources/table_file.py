@@ -115,7 +115,10 @@ def open_file(
             file = _excel_file(path, sheet)
         elif ending in (".json", ".jsonl", ".ndjson"):
             lines = ending != ".json"
-            frame = pd.read_json(path, lines=lines, dtype=False, convert_dates=False, precise_float=True)
+            with warnings.catch_warnings():
+                # Before pandas 3, dtype=False alone would make dates of columns by their names.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                frame = pd.read_json(path, lines=lines, dtype=False, convert_dates=False, precise_float=True)
             file = _whole(path, frame)
         else:
             file = _text_file(path, separator, decimal, encoding)

@@ -60,6 +60,7 @@ def test_a_column_has_its_kind(values: list[Any], kind: str, n_features: int) ->
         (["5k", "5000", "1.2M"] * 20, 40, "'5k'"),
         (["14:30", "15:00", "16:10"] * 20, 60, "'14:30'"),
         (["150", "many", "20"] * 20, 20, "'many'"),
+        (["007", "136A", "008"] * 20, 20, "'136A'"),
     ],
 )
 def test_a_column_that_is_partly_numbers_is_a_category_and_said(values: list[str], n_others: int, example: str) -> None:
