@@ -166,21 +166,6 @@ def test_a_frame_that_cannot_be_compared_gets_one_sentence(frame: pd.DataFrame, 
         compare(frame, metric="accuracy", reference="base")
 
 
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (WITH_PROBABILITIES, "neither the column mae, a row a trial, nor prediction"),
-        (PREDICTIONS.assign(label="low"), "The column label needs numbers, and holds low"),
-        (PREDICTIONS.assign(prediction="low"), "The column prediction needs numbers, and holds low"),
-        (PREDICTIONS.assign(prediction=np.inf), "The column prediction needs finite numbers, and holds inf; mend or"),
-        (PREDICTIONS.assign(label="nan"), "The column label needs finite numbers, and holds nan; mend or drop"),
-    ],
-)
-def test_a_metric_of_numbers_takes_numbers_alone(frame: pd.DataFrame, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        compare(frame, metric="mae", reference="base")
-
-
 @pytest.mark.parametrize("change", [lambda its: its.round(2), lambda its: its * (1 + 1e-7), lambda its: its * 0.9999])
 def test_probabilities_may_be_rounded(change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
     classes = ["probability_0", "probability_1", "probability_2"]
@@ -195,14 +180,6 @@ def test_probabilities_may_be_rounded(change: Callable[[pd.DataFrame], pd.DataFr
     found, expected = (compare(each, metric="brier_score", reference="base").levels for each in (rounded, frame))
 
     assert found["mean"].tolist() == pytest.approx(expected["mean"].tolist(), abs=0.01)
-
-
-def test_a_metric_may_leave_its_bounds_by_rounding() -> None:
-    ones = METRICS.assign(accuracy=np.float32(1) + np.float32(2e-7))
-
-    levels = compare(ones, metric="accuracy", reference="base").levels
-
-    assert levels["mean"].tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize(
@@ -286,48 +263,6 @@ def test_an_option_out_of_range_is_refused(options: dict[str, Any], message: str
         compare(METRICS, metric="accuracy", reference="base", **options)
 
 
-def test_an_option_may_lie_at_the_end_of_its_range() -> None:
-    found = compare(METRICS, metric="accuracy", reference="base", margin=0, test_to_train=0, looks=[np.int64(1)])
-
-    assert found.answers == ["helps", "undecided"]
-    mcc = METRICS.rename(columns={"accuracy": "mcc"})
-    assert compare(mcc, metric="mcc", reference="base", margin=1.5).margin == 1.5
-
-
-@pytest.mark.parametrize("frame", [METRICS.to_dict("records"), METRICS["accuracy"]])
-def test_what_is_no_frame_is_refused(frame: Any) -> None:
-    with pytest.raises(UsageError, match=f"needs a DataFrame of pandas, not a {type(frame).__name__}"):
-        compare(frame, metric="accuracy", reference="base")
-
-
-def test_competitors_and_tables_may_be_numbers() -> None:
-    numbers = {"base": 1, "better": 2, "same": 3}
-    frame = METRICS.assign(competitor=METRICS["competitor"].map(numbers), dataset=7)
-
-    found = compare(frame, metric="accuracy", reference=1)
-
-    assert (found.competitors, found.reference) == (["2", "3"], "1")
-    assert found.answers == compare(METRICS, metric="accuracy", reference="base").answers
-    with pytest.raises(
-        UsageError,
-        match=r"reference=4 is no competitor with a value of accuracy in this frame\. Its competitors are: 1, 2",
-    ):
-        compare(frame, metric="accuracy", reference=4)
-    # A number and its text are one name.
-    twice = pd.concat([frame, frame.head(1).astype({"competitor": str, "dataset": str})])
-    with pytest.raises(UsageError, match="Competitor 1 has two rows for trial 0 of 7"):
-        compare(twice, metric="accuracy", reference=1)
-
-
-def test_trials_may_be_categories() -> None:
-    frame = PREDICTIONS.astype({"trial": "category", "competitor": "category", "dataset": "category"})
-
-    found = compare(frame.query("trial != 0"), metric="accuracy", reference="base").levels
-
-    expected = compare(PREDICTIONS.query("trial != 0"), metric="accuracy", reference="base").levels
-    pd.testing.assert_frame_equal(found, expected)
-
-
 def test_rows_of_predictions_may_stand_in_any_order_and_those_of_tables_among_each_other() -> None:
     frame = pd.concat([PREDICTIONS.assign(dataset=name) for name in ("b", "a")])
     text = frame.assign(label=frame["label"].astype(str), prediction=frame["prediction"].astype(str))
@@ -391,28 +326,11 @@ def test_over_labels_each_gain_is_also_worth_a_number_of_labels(tables: int) -> 
     assert found.levels["labels"].nunique() == 3
 
 
-@pytest.mark.parametrize("column", [{20: 1, 40: 2, 80: 4}, {20: "1", 40: "2.0", 80: "4"}])
-def test_a_single_label_is_a_number_of_labels_and_text_is_read_as_one(column: dict[int, object]) -> None:
-    frame = over_labels()
-    frame["n_labels"] = frame["n_labels"].map(column)
-
-    found = compare(frame.sample(frac=1, random_state=0), metric="accuracy", reference="base", labels="n_labels")
-
-    assert found.frame["labels"].tolist() == [1, 2, 4]
-
-
 def test_over_labels_answers_are_corrected_together() -> None:
     found = compare(over_labels(), metric="accuracy", reference="base", labels="n_labels")
 
     # Holm's steps of three.
     assert sorted(each.needed.direction for each in found.comparisons) == pytest.approx([0.05 / 3, 0.025, 0.05])
-
-
-def test_a_figure_names_the_numbers_of_labels() -> None:
-    figure = scarf_lightning.compare(over_labels(), metric="accuracy", reference="base", labels="n_labels").figure()
-
-    shown = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
-    assert {"better (20 labels)", "better (40 labels)", "better (80 labels)"} <= set(shown)
 
 
 @pytest.mark.parametrize(

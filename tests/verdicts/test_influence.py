@@ -77,16 +77,6 @@ def test_a_row_moves_the_calibration_error_by_its_surplus_towards_its_bins_sign(
     assert values.mean() == pytest.approx((0.8 + 0.4) / 3), "the error itself"
 
 
-@pytest.mark.parametrize("name", ["rmse", "spearman", "mcc"])
-def test_predictions_that_are_all_equal_have_finite_values(name: str) -> None:
-    metric = metric_named(name)
-    labels = np.array([0, 1, 1, 0])
-    predictions = np.full(4, 0.5) if "number" in metric.targets else np.tile([0.9, 0.1], (4, 1))
-
-    assert np.isfinite(row_values(metric, predictions, labels)).all()
-    assert np.isnan(row_values(metric_named("auroc"), np.full((5, 2), 0.5), np.zeros(5, dtype=int))).all()
-
-
 def test_a_metric_without_a_formula_is_jackknifed_by_parts_of_the_rows() -> None:
     """An error rate, as a plugin may have it: 400 rows are taken out two at a time."""
     random = np.random.default_rng(0)

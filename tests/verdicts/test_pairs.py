@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from paper.published import published_accuracy
-from scarf_lightning.errors import UsageError
 from scarf_lightning.verdicts import (
     Test,
     TTest,
@@ -89,16 +88,6 @@ def test_paired_equals_scipy_over_the_trials_in_common() -> None:
     assert paired_test(np.array([0.5, 0.6, 0.7]), np.array([0.7, 0.6, 0.5])).p == 1, "no difference, with a spread"
 
 
-def test_corrected_by_hand() -> None:
-    # Differences 1 to 5: mean 3, variance 2.5, factor 1/5 + 1/4, so t = 3 / sqrt(1.125) = 2 sqrt(2). For four degrees
-    # p = 1 - s (1 + c^2 / 2), where tan = t / sqrt(4), so s^2 = 2/3 and c^2 = 1/3.
-    found = paired_test(np.arange(1.0, 6) + 10, np.full(5, 10.0), test_to_train=0.25)
-
-    assert found.statistic == pytest.approx(2 * math.sqrt(2), rel=1e-12)
-    assert found.df == 4
-    assert found.p == pytest.approx(1 - math.sqrt(2 / 3) * 7 / 6, rel=1e-12)
-
-
 @pytest.mark.parametrize(("part", "p"), [(0.0, 1.0), (3e-13, 1.0), (3e-12, 0.0), (1e-9, 0.0), (1.0, 0.0)])
 def test_constant_samples_tie_within_a_million_millionth_of_their_means(part: float, p: float) -> None:
     """Both tests, at both ends of the scale that accuracies and losses have. Means of 3 and 7 values of 0.1 differ in
@@ -107,21 +96,6 @@ def test_constant_samples_tie_within_a_million_millionth_of_their_means(part: fl
         assert welch(np.full(3, mean), np.full(7, mean * (1 + part))).p == p
         assert paired_test(np.full(3, mean), np.full(3, mean * (1 + part))).p == p
         assert paired_test(FIRST[0] * mean + mean * part, FIRST[0] * mean).p == p
-
-
-def test_samples_that_do_not_vary_differ_by_infinitely_many_standard_errors_or_by_none() -> None:
-    low, high = np.full(3, 0.8), np.full(3, 0.9)
-    pairs = ((high, low), (low, high), (low, low))
-    for test in (welch, paired_test):
-        assert [float(test(*pair).statistic) for pair in pairs] == [math.inf, -math.inf, 0]
-
-
-def test_a_spread_is_rounding_by_the_larger_mean() -> None:
-    """Whichever comes first; by the smaller mean, a zero, no spread would be."""
-    nearly_equal, zeros = np.array([1.0, 1.0 + 1e-13]), np.zeros(2)
-    assert welch(nearly_equal, zeros).p == welch(zeros, nearly_equal).p == 0
-    assert welch(np.array([1.0, 1.0 + 1e-11]), zeros).p > 0
-    assert paired_test(zeros, -nearly_equal).p == 0
 
 
 @pytest.mark.parametrize(
@@ -142,31 +116,6 @@ def test_holm_by_hand_and_of_columns_apart(raw: list[float], adjusted: list[floa
 
 def total(matrix: WinMatrix) -> pd.DataFrame:
     return matrix.wins + matrix.losses + matrix.ties + matrix.undecided
-
-
-def test_outcomes_by_hand() -> None:
-    scores = scores_from(
-        {
-            "win": {"a": HIGH, "b": LOW},
-            "loss": {"a": LOW, "b": HIGH},
-            "another win": {"a": HIGH, "b": LOW[:2]},
-            "tie": {"a": WIDE, "b": LOW},
-            "one trial": {"a": HIGH, "b": LOW[:1]},
-            "no trial": {"a": HIGH},
-        }
-    )
-
-    matrix = win_matrix(scores)
-
-    assert [getattr(matrix, outcome).loc["a", "b"] for outcome in OUTCOMES] == [2, 1, 1, 2]
-    assert [getattr(matrix, outcome).loc["b", "a"] for outcome in OUTCOMES] == [1, 2, 1, 2]
-    assert matrix.ratio.loc["a", "b"] == 2 / 3
-    lacking = matrix.incomplete.set_index("dataset")
-    assert lacking["trials"].to_dict() == {"another win": 2, "no trial": 0, "one trial": 1}
-    assert set(lacking["competitor"]) == {"b"}
-    assert (np.diag(total(matrix)) == 0).all(), "nothing is compared with itself"
-    assert np.isnan(np.diag(matrix.ratio)).all()
-    assert list(win_matrix(scores, ["b", "a"]).wins.index) == ["b", "a"]
 
 
 @pytest.mark.parametrize(("test", "alpha"), [("welch", 0.2), ("paired", 0.05)])
@@ -242,22 +191,6 @@ def test_methods_with_each_pre_training_against_the_method_without() -> None:
     assert matrix.minimum["column"].to_list() == ["scarf", "scarf"]
 
 
-def test_stricter_tests_and_corrections_keep_fewer_wins_in_the_order_of_the_pairs() -> None:
-    scores = random_scores(40, "abc", 10, seed=3)
-    pairs = [("b", "a"), ("a", "b"), ("c", "b")]
-
-    survived = surviving_wins(scores, pairs)
-
-    assert list(zip(survived["competitor"], survived["reference"], strict=True)) == [p for p in pairs for _ in range(6)]
-    wins = survived.iloc[:6].set_index(["test", "adjusted"])["wins"]
-    for test in get_args(Test):
-        assert wins[test, True] <= wins[test, False]
-        assert win_matrix(scores, ["b", "a"], test=test, adjust=True).wins.loc["b", "a"] == wins[test, True]
-    for adjusted in (False, True):
-        assert wins["corrected", adjusted] <= wins["paired", adjusted]
-    assert wins["welch", False] > wins["corrected", True]
-
-
 def test_holm_corrects_over_datasets() -> None:
     # The largest of four p-values stays as it is; the least is multiplied by four, and the others follow it.
     near = {"a": [0.50, 0.51, 0.52, 0.53], "b": [0.525, 0.535, 0.545, 0.54]}
@@ -270,32 +203,6 @@ def test_holm_corrects_over_datasets() -> None:
 
     np.testing.assert_allclose(alike, 4 * raw, rtol=1e-9)
     np.testing.assert_allclose(after, [0, 0, 0, raw], rtol=1e-9)
-
-
-@pytest.mark.parametrize(("test", "trials", "difference"), [("paired", (2, 2), 0.15), ("welch", (3, 2), 0.25)])
-def test_paired_tests_use_the_means_of_the_trials_in_common(
-    test: Test, trials: tuple[int, int], difference: float
-) -> None:
-    scores = scores_from({0: {"a": [0.5, 0.7, 0.9], "b": [0.4, 0.5]}})
-
-    row = compared_pairs(scores, [("a", "b")], test=test).iloc[0]
-
-    assert (row["trials"], row["reference_trials"]) == trials
-    assert row["difference"] == pytest.approx(difference)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"competitors": ["a"]}, "There are no pairs to compare; name two competitors or more."),
-        ({"test": "student"}, "test=student is unknown. The tests are: welch, paired, corrected."),
-    ],
-)
-def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        win_matrix(random_scores(2, "ab", 3), **arguments)
-
-    assert str(caught.value) == message
 
 
 @given(ragged_scores(), KINDS, st.booleans(), st.randoms(use_true_random=False))

@@ -1,7 +1,5 @@
 """Scores by dataset, competitor and trial, and means of cells."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,16 +38,6 @@ def test_summaries_are_over_the_trials_that_are_there_and_incomplete_cells_are_n
         {"dataset": "car", "competitor": "a", "trials": 2, "expected": 3},
     ]
     assert score_array(scores, ["b"]).incomplete.empty
-
-
-def test_columns_of_loaded_results_serve() -> None:
-    scores = SCORES.astype({"dataset": "Int64", "trial": "Int64", "value": "Float64"})
-    scores.loc[0, "value"] = pd.NA
-
-    array = score_array(scores)
-
-    assert array.datasets == (6, 11)
-    np.testing.assert_array_equal(array.counts, [[2, 0], [2, 1]])
 
 
 @pytest.mark.parametrize(
@@ -123,12 +111,3 @@ def test_means_of_cells_by_hand() -> None:
     assert np.isnan(own["standard_error"])
     epochs = cell_means(RESULTS, "finetune_epochs", by=["dataset", "pretrain"])
     assert epochs.loc[epochs["pretrain"] == "none", ["mean", "trials"]].to_numpy().tolist() == [[10, 1]]
-
-
-@pytest.mark.parametrize("read", [scores_of, cell_means])
-def test_results_that_are_missing_or_lack_a_column_are_refused(read: Callable[[pd.DataFrame], object]) -> None:
-    with pytest.raises(UsageError) as caught:
-        read(RESULTS.drop(columns="accuracy"))
-    assert str(caught.value) == "The results lack the column accuracy; give the frame that `results.load` returns."
-    with pytest.raises(UsageError, match="There are no results here; train a cell first"):
-        read(RESULTS.iloc[:0])
