@@ -1,8 +1,7 @@
 """From overrides to checked configurations.
 
-Hydra takes a tenth of a second to compose a cell. A sweep chooses among few files, so Hydra composes each choice once,
-alone and on the default dataset. Choices that decide about different sections are then put together, values such as
-``seed=3`` put in, and the dataset last. Hydra composes whatever is not as simple as that.
+Hydra takes a tenth of a second to compose a cell. A sweep has few settings on many datasets, so Hydra composes the
+choices of a setting once, on the default dataset. Values such as ``seed=3`` are put in, and the dataset last.
 """
 
 import re
@@ -12,7 +11,6 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
@@ -21,11 +19,11 @@ from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError
-from ..options import Config, checked, read, within_max_epochs
+from ..options import Config, checked, within_max_epochs
 from ..options.combinations import with_dataset
 from ..options.settings import DatasetSettings
 from .folders import flat
@@ -38,7 +36,6 @@ from .hydra import (
     master_of,
     named_plugins,
     our_sections,
-    plain_values,
     read_config,
     usage_error,
 )
@@ -48,32 +45,19 @@ OF_JOBS = ("hydra/sweeper", "hydra.sweeper", "hydra/launcher", "hydra.launcher")
 
 
 @dataclass(frozen=True)
-class Sections:
-    """The sections of a configuration.
-
-    Attributes:
-        values: as plain values; None if an interpolation cannot be resolved.
-        mentioned: the words in all interpolations, among them every option that one refers to, see `_mentioned`.
-    """
-
-    values: dict[str, Any] | None
-    mentioned: frozenset[str]
-
-
-@dataclass(frozen=True)
 class Composed:
     """Hydra's composition of some choices.
 
     Attributes:
         node: the configuration, without Hydra's own section.
         files: the name of the file that Hydra took of each group.
-        sections: the same as plain values.
+        names_dataset: whether an interpolation, such as ``${dataset.name}``, has another value for each dataset.
         axes: that the choices have in Hydra's own place for them, ``hydra.sweeper.params``, with their values.
     """
 
     node: DictConfig
     files: dict[str, Any]
-    sections: Sections
+    names_dataset: bool
     axes: dict[str, Any]
 
 
@@ -96,9 +80,7 @@ class Composer:
                 self._folders_of_user.append(FileConfigSource(source.provider, f"file://{source.path}"))
         # A cache for each composer, since another one has another folder or other plugins.
         self._configured = cache(self._configure)
-        self._together = cache(self._put_together)
         self._composed = cache(self._compose)
-        self._decided = cache(self._decide)
         self._parsed = cache(self._parse)
         self._set_by_files = cache(self._read_names)
         self._dataset_file = cache(self._read_dataset_file)
@@ -197,18 +179,14 @@ class Composer:
                     choices.append(str(override.input_line))
                 else:
                     values.append(override)
-            sections = self._together(tuple(choices))
-            # An interpolation such as ${dataset.name} has another value for each dataset.
-            if "dataset" in sections.mentioned and not whole:
-                return None
-            plain = _with_values(sections, values)
-            if plain is not None:
-                return read(plain)
             # Hydra composes what adds, removes or extends options.
             if any(each.type is not OverrideType.CHANGE for each in values):
-                return read_config(self._composed(overrides).node)
-            # OmegaConf sets what is more than plain values, on a copy, since the composition serves other cells too.
-            node = deepcopy(self._composed(tuple(choices)).node)
+                choices, values = list(overrides), []
+            composed = self._composed(tuple(choices))
+            if composed.names_dataset and not whole:
+                return None
+            # A copy, since the composition serves other cells too.
+            node = deepcopy(composed.node)
             for each in values:
                 OmegaConf.update(node, each.key_or_group, each.value(), merge=True)
             return read_config(node)
@@ -246,39 +224,6 @@ class Composer:
         needs_hydra = override.is_sweep_override() or override.is_hydra_override()
         return override, is_choice or needs_hydra
 
-    def _put_together(self, choices: tuple[str, ...]) -> Sections:
-        """The sections that each choice decides about as composed with it alone, all others as without a choice.
-
-        Choices that decide about one section are composed together. Hydra composes all of them as a whole if only it
-        can tell what one decides about, or if one decides about something that an interpolation refers to.
-        """
-        if len(choices) < 2:
-            return self._composed(choices).sections
-        decided = [self._decided(choice) for choice in choices]
-        if not all(decided):
-            return self._composed(choices).sections
-        default = self._composed(())
-        usual = default.sections
-        mentioned, parts = usual.mentioned, list[tuple[Sections, set[str]]]()
-        for sharing, names in _sharing(choices, decided):
-            group, _, name = sharing[0].partition("=")
-            # Nothing changes if the file of the default is chosen alone.
-            is_default = len(sharing) == 1 and default.files.get(group) == name
-            if not is_default:
-                parts.append((self._composed(sharing).sections, names))
-                mentioned |= parts[-1][0].mentioned
-        values = dict(usual.values or {})
-        for part, names in parts:
-            if not values or part.values is None or mentioned & set().union(*decided):
-                return self._composed(choices).sections
-            # A choice may also leave out a section that the default has.
-            for name in names:
-                values.pop(name, None)
-            for name, value in part.values.items():
-                if name in names:
-                    values[name] = value
-        return Sections(values, mentioned)
-
     def _compose(self, choices: tuple[str, ...]) -> Composed:
         # As for a job, but without the sweeper and the launcher, which no cell needs and only a preset may know.
         composed = self._loader.load_configuration(
@@ -289,41 +234,11 @@ class Composer:
         fit_recipe(node)
         # In a struct a value is put in only where there is an option.
         OmegaConf.set_struct(node, True)
-        mentioned = frozenset(_mentioned(OmegaConf.to_container(node, resolve=False)))
-        try:
-            values: Any = plain_values(node)
-        # A later value may mend it, as dataset.path=FILE does; else `read_config` names the option.
-        except OmegaConfBaseException:
-            values = None
+        names_dataset = "dataset" in _mentioned(OmegaConf.to_container(node, resolve=False))
         files = dict(composed.hydra.runtime.choices)
         axes: Any = OmegaConf.to_container(OmegaConf.create(composed.hydra.sweeper.get("params") or {}))
         axes = {str(axis): axis_values for axis, axis_values in axes.items()}
-        return Composed(node, files, Sections(values, mentioned), axes)
-
-    def _decide(self, choice: str) -> set[str]:
-        """The groups and sections that a choice decides about, be it for the default; empty if only Hydra can tell."""
-        waiting, decided = [choice], set[str]()
-        while waiting:
-            group, _, name = waiting.pop().partition("=")
-            # The file, and the one of the default in whose place it is: what that one sets is gone.
-            for file in (name, self._composed(()).files.get(group)):
-                loaded = None
-                if file is not None:
-                    loaded = self._repository.load_config(f"{group}/{file}")
-                choices = None if loaded is None else _choices(loaded)
-                if loaded is None or choices is None:
-                    return set()
-                # Files that a file chooses decide too. A group that is done is not asked again.
-                for each in choices:
-                    if each.partition("=")[0] not in decided:
-                        waiting.append(each)
-                decided.add(group)
-                package = loaded.header["package"] or group
-                if package == GLOBAL:
-                    decided |= set(map(str, loaded.config))
-                else:
-                    decided.add(package.partition(".")[0])
-        return decided
+        return Composed(node, files, names_dataset, axes)
 
     def _read_dataset_file(self, override: str) -> tuple[DatasetSettings, list[str]] | None:
         """The dataset, and the files of other axes that its file chooses; None if the file sets anything else."""
@@ -362,23 +277,6 @@ def composing(overrides: Sequence[str], config_dir: str | Path | None = None) ->
         yield Composer(hydra.config_loader, master_of(hydra, config_dir))
 
 
-def _sharing(choices: Sequence[str], decided: Sequence[set[str]]) -> list[tuple[tuple[str, ...], set[str]]]:
-    """Choices in groups, and the sections that each group decides about: no section is decided about by two groups."""
-    groups = list[tuple[list[int], set[str]]]()
-    for place, sections in enumerate(decided):
-        places, names = [place], set(sections)
-        apart = []
-        for group in groups:
-            if group[1].isdisjoint(names):
-                apart.append(group)
-            else:
-                places += group[0]
-                names |= group[1]
-        groups = [*apart, (places, names)]
-    # Hydra gets the choices of a group in the order of the command line.
-    return [(tuple(choices[place] for place in sorted(places)), names) for places, names in groups]
-
-
 def _choices(file: ConfigResult) -> list[str] | None:
     """The files of other groups that a file chooses; None if it includes files, or the names depend on something."""
     chosen: list[Any] = file.defaults_list or []
@@ -399,33 +297,6 @@ def _choices(file: ConfigResult) -> list[str] | None:
     return choices
 
 
-def _with_values(sections: Sections, overrides: Sequence[Override]) -> dict[str, Any] | None:
-    """The sections with these values; None if one is not a single value that takes the place of another."""
-    values = deepcopy(sections.values)
-    for override in overrides:
-        *groups, name = str(override.key_or_group).split(".")
-        section: Any = values
-        for group in groups:
-            section = section.get(group) if isinstance(section, dict) else None
-        # Hydra resolves an interpolation, and refuses ??? where no value follows.
-        value = override.value()
-        is_text = isinstance(value, str) and "$" not in value
-        is_single = isinstance(value, (bool, int, float, NoneType)) or is_text
-        is_change = override.type is OverrideType.CHANGE
-        if not is_change or not is_single or value == MISSING:
-            return None
-        # An option that is not there is refused by Hydra, in a sentence that lists those that are.
-        if not isinstance(section, dict):
-            return None
-        if isinstance(section.get(name, {}), (dict, list)):
-            return None
-        # The values are resolved already, so an option that an interpolation repeats would change in one place alone.
-        if not sections.mentioned.isdisjoint((*groups, name)):
-            return None
-        section[name] = value
-    return values
-
-
 def _or_raise(composed: Config | UsageError) -> Config:
     if isinstance(composed, UsageError):
         raise composed
@@ -433,16 +304,9 @@ def _or_raise(composed: Config | UsageError) -> Config:
 
 
 def _mentioned(node: Any) -> Iterator[str]:
-    """The words in all interpolations in a configuration, among them the options that one refers to; and the options
-    that stand for another one, which a value may change, too."""
+    """The words in all interpolations in a configuration, among them the options that one refers to."""
     if isinstance(node, str) and "${" in node:
         yield from re.findall(r"\w+", node)
-    if isinstance(node, dict):
-        for name, each in node.items():
-            # ${scarf.given:...} calculates a value, and ${option} repeats one.
-            if isinstance(each, str) and "${" in each and ":" not in each:
-                yield name
-        node = list(node.values())
-    if isinstance(node, list):
-        for each in node:
-            yield from _mentioned(each)
+    children: Any = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for each in children:
+        yield from _mentioned(each)
