@@ -111,7 +111,7 @@ class FileSource(Source):
 
     def load(self) -> "Table":
         from ..reading import ReadingOptions
-        from ..reading.roles import read_weights, split_values
+        from ..reading.roles import check_times, read_weights, split_values
         from ..targets import read_target
         from ..untyped import left_out, read_table
 
@@ -124,9 +124,11 @@ class FileSource(Source):
             split_by, split_notes = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
             notes += split_notes
             others.append(left_out(self.split.column, f"left out: split={self.split.kind} splits by it"))
+        is_labelled = target.target.is_labelled(target.labels)
+        if self.split and self.split.column and split_by is not None:
+            check_times(self.split.kind, split_by, is_labelled, self.split.column)
         weights = None
         if self.weight:
-            is_labelled = target.target.is_labelled(target.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
             others.append(left_out(self.weight, "left out: it weighs the rows"))
         if len(frame.columns) == 0:

@@ -201,7 +201,9 @@ class TestSplits:
     @pytest.fixture(scope="class")
     def whole(self) -> pd.DataFrame:
         table = frame(120)[["since", "price"]]
-        return table.assign(level=["a", "b"] * 60, who=[f"w{i % 7}" for i in range(120)], part=PARTS)
+        return table.assign(
+            level=["a", "b"] * 60, who=[f"w{i % 7}" for i in range(120)], part=PARTS, gaps=[None, 1.0] * 60
+        )
 
     def test_the_column_that_a_split_goes_by_is_no_feature(self, whole: pd.DataFrame, tmp_path: Path) -> None:
         path = in_csv(whole, tmp_path / "t.csv")
@@ -214,6 +216,11 @@ class TestSplits:
         for kind, column, sentence in (
             ("column", "who", "says 'w0' of a row, and split=column knows"),
             ("time", "who", "holds neither numbers nor dates"),
+            (
+                "time",
+                "gaps",
+                "column 'gaps', which split=time sorts by, is missing in labelled rows; fill it",
+            ),
             ("group", "gone", "split.column names 'gone', which is not a column"),
         ):
             assert sentence in refusal(path, split=SplitBy(kind, column))
