@@ -109,10 +109,11 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
     """
     origin, inner = get_origin(hint) or hint, get_args(hint)
     if hint is Any:
-        return _plain_value(value, full)
+        return value if exact else _plain_value(value, full)
     if origin in (Union, UnionType):
-        if value is None and NoneType in inner:
-            return None
+        # Most options of thousands of descriptions.
+        if (value is None or (exact and type(value) is not float)) and type(value) in inner:
+            return value
         # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
         *first, last = [each for each in inner if each is not NoneType]
         for each in first:
@@ -127,6 +128,8 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
         if not isinstance(value, Mapping):
             raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {_short(value)}.")
         kind = inner[1] if inner else Any
+        if exact and kind is Any:
+            return value
         by_name = {}
         for name, each in value.items():
             by_name[str(name)] = typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact)
