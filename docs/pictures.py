@@ -1,9 +1,9 @@
 """Makes the pictures of the pages from runs of the commands that the pages show.
 
-python docs/pictures.py [first-screen] [site] [terminal] [win-matrix RESULTS]
+python docs/pictures.py [ablation] [site] [terminal] [win-matrix RESULTS]
 
-`first-screen` trains the second sweep of the README with 30 trials in an empty folder, and photographs its report in
-headless Chromium. `site` photographs the first page of the site that `make docs` has made. `terminal` runs the
+`ablation` trains the ablation of the README in an empty folder, and keeps the figure of its answer. `site` photographs
+in headless Chromium the first page of the site that `make docs` has made. `terminal` runs the
 commands of `TERMINAL` one after the other in a terminal of 80 columns, by tmux, and draws what each leaves on the
 screen; it takes two minutes. `win-matrix` draws the figure "All against each other, all labels" of
 paper/sweeps/agreement.yaml from its results, which take hours to train.
@@ -24,7 +24,9 @@ import scarf_lightning
 from notebooks import HANGS_AFTER, reduced
 
 DOCS = Path(__file__).parent
-SWEEP = ["corruption=mean,marginal", "scaling=zscore,minmax", "trials=30"]
+SWEEP = [
+    "corruption=marginal,mean", "loss=infonce,barlow_twins", "scaling=zscore,minmax", "vary=one", "recipe=practical",
+]  # fmt: skip
 AGREEMENT = ["sweeps=paper/sweeps/agreement.yaml", "pretrain=none,scarf"]
 WINDOW = (1280, 800)
 COLUMNS = 80
@@ -50,13 +52,13 @@ line-height: {line_height}px; }} {styles}</style>
 """Rich's template without the fonts of a distant server."""
 
 
-def first_screen() -> None:
-    """Photograph the top of the report on a sweep of four cells."""
+def ablation() -> None:
+    """Keep the figure of the answer on the ablation of the README."""
     with tempfile.TemporaryDirectory() as folder:
         results = f"{folder}/results"
         scarf_lightning.run([*SWEEP, f"paths.results={results}"])
         written = scarf_lightning.report(results=results, out=f"{folder}/report")
-        _photograph(written.index, "first-screen")
+        _keep(written.index.parent / "figures/effects.png", "ablation")
 
 
 def site() -> None:
@@ -146,8 +148,8 @@ def _keep(picture: Path, name: str) -> None:
 def main(arguments: list[str]) -> None:
     if arguments[:1] == ["win-matrix"] and len(arguments) == 2:
         win_matrix(arguments[1])
-    elif arguments == ["first-screen"]:
-        first_screen()
+    elif arguments == ["ablation"]:
+        ablation()
     elif arguments == ["site"]:
         site()
     elif arguments == ["terminal"]:

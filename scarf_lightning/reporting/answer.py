@@ -11,7 +11,7 @@ import pandas as pd
 from ..errors import capitalised, counted
 from ..metrics import Metric, metric_named, metrics
 from ..verdicts import Verdict
-from ..verdicts.amounts import effect, ends_of, signed
+from ..verdicts.amounts import ends_of, signed
 from ..verdicts.answers import UNDECIDED
 from .ablation import ablation_table, is_ablation
 from .advice import trials_sentence
@@ -26,7 +26,7 @@ from .levels import level_of, level_over
 from .questions import Answers
 from .report_options import ReportOptions
 from .schema import arrange_columns, evidence_columns
-from .sentences import OVER_LABELS, TOGETHER, mean_and_median, references, shown_answer
+from .sentences import OVER_LABELS, TOGETHER, references, shown_answer
 from .worth_table import worth_in_words, worth_table
 
 BLANK = Entry(NOTHING, None)
@@ -86,8 +86,6 @@ def _details(answers: Answers) -> list[Block]:
     comparisons, options = answers.comparisons, answers.options
     blocks: list[Block] = []
     is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
-    if are_several and all(each.verdict.datasets > 1 for each in comparisons):
-        blocks.append(Paragraph(mean_and_median(comparisons, options.measure)))
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
     if are_several and any(each.claimed != UNDECIDED for each in comparisons):
         blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
@@ -121,16 +119,17 @@ def metrics_table(answers: Answers) -> Table | None:
             other = by_label.get(each.label)
             if other is None:
                 continue
-            row[name] = effect(other, metric_named(name))
+            ends = ends_of(other.verdict, metric_named(name))
+            row[name] = signed(other.verdict.difference, metric_named(name)) + (f" ({ends})" if ends else "")
             known = evidence_columns(other)
             data.append({"competitor": each.label, "metric": name} | {column: known[column] for column in BY_METRIC})
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
-    headings = {name: metric_named(name).label for name in by_metric}
-    caption = (
-        f"Differences by several metrics, with intervals of 95 %. Answers are by {leading.label}, which was chosen "
-        "first; nothing is claimed of the others."
-    )
+    headings = {}
+    for name in by_metric:
+        metric = metric_named(name)
+        headings[name] = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
+    caption = f"Improvements by several metrics, with intervals of 95 %. Answers are by {leading.label} alone"
     return table("metrics", caption, frame, headings=headings, data=pd.DataFrame(data))
 
 

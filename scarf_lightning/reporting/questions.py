@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..verdicts.amounts import effect, won
+from ..verdicts.answers import HELPING
 from .ablation import ablation_in_words, is_ablation
 from .axis_sentences import axis_answers
 from .blocks import named
 from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
 from .cell_results import CellResults
 from .comparisons import Comparison, answered, compare_all
+from .names import at
 from .remembered_looks import remember_looks
 from .report_options import ReportOptions
 from .sentences import answer_in_words, claims_in_words
@@ -77,7 +80,17 @@ class Answers:
         if is_ablation(self.comparisons):
             sentences = ablation_in_words(self.comparisons, self.results, self.options.measure)
             return [*sentences, *claims_in_words(self.comparisons)]
-        return answer_in_words(self.comparisons, self.options)
+        return [*answer_in_words(self.comparisons, self.options), *self._beaten_in_words]
+
+    @property
+    def _beaten_in_words(self) -> list[str]:
+        """A sentence on each reference that the constant answer beats."""
+        sentences = []
+        for each in self.every:
+            if each.is_baseline and each.claimed in HELPING and each not in self.comparisons:
+                size = effect(each, self.options.measure)
+                sentences.append(f"The constant answer beats {each.against}{at(each.context)}: {size}, {won(each)}.")
+        return sentences
 
 
 def answers_of(results: CellResults, options: ReportOptions) -> Answers:

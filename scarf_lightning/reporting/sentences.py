@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from ..errors import capitalised, enumeration
 from ..metrics import Metric
-from ..verdicts.amounts import brief_effect, effect, effect_over, signed, won
+from ..verdicts.amounts import brief_effect, effect, effect_over, won
 from ..verdicts.answers import HURTING, Answer
 from .blocks import named
 from .cell_results import CellResults
@@ -234,22 +234,6 @@ def _place(comparison: Comparison) -> tuple[bool, int, float]:
 def _n_labels(comparison: Comparison) -> float:
     """The number of labels; 0 if it is not known."""
     return comparison.labels or 0
-
-
-def mean_and_median(comparisons: Sequence[Comparison], metric: Metric) -> str:
-    """Over datasets, the range of the mean gains and that of the gains of the median dataset of all comparisons."""
-    worst_first = sorted(comparisons, key=lambda each: each.verdict.average)
-    # Both ranges side by side: a few datasets that gain much lift the mean alone.
-    worst, best = worst_first[0], worst_first[-1]
-    lowest_mean = signed(worst.verdict.average, metric)
-    highest_mean = signed(best.verdict.average, metric)
-    medians = [each.verdict.difference for each in comparisons]
-    lowest, highest = signed(min(medians), metric), signed(max(medians), metric)
-    points = f" {metric.unit}" if metric.unit else ""
-    return (
-        f"On average over datasets the gains go from {lowest_mean} ({worst.label}) to {highest_mean}{points} "
-        f"({best.label}); on the median dataset they go from {lowest} to {highest}{points}."
-    )
 
 
 def references(comparisons: Sequence[Comparison]) -> str:

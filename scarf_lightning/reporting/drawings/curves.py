@@ -49,9 +49,7 @@ class LossCurves(Drawing):
                 loss_curves(curves),
                 alt=f"Training and validation loss of {counted(len(epochs), 'pre-training')}, which stop after "
                 f"{epochs.min()} to {epochs.max()} epochs.",
-                caption="Loss while pre-training: each trial faint, the mean of trials with one standard deviation as "
-                "long as half of them train. The training loss is jittery because views are drawn anew in every "
-                "epoch; the validation set is built once.",
+                caption="Loss while pre-training: each trial faint, and their mean with one standard deviation.",
             )
         ]
         return blocks + left_out(len(drawn), len(chosen))

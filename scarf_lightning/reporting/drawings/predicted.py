@@ -139,8 +139,7 @@ class RocCurves(Drawing):
                 name,
                 roc_figure(drawn),
                 alt=f"ROC curves of {counted(len(drawn), 'cell')}. Areas under them: {areas}.",
-                caption="Mean of trials, shaded by one standard deviation; of several classes the mean of each against "
-                f"the others. Areas under the curves: {areas}.",
+                caption=f"Mean of trials with one standard deviation. Areas under the curves: {areas}.",
             )
         ]
         return blocks + left_out(len(drawn), len(curves))
