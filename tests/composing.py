@@ -38,8 +38,14 @@ GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir() and 
 
 
 def names(group: str) -> list[str]:
-    """The options of a group: its files, and its parts, which need none."""
-    return sorted({file.stem for file in (CONF / group).glob("*.yaml")} | set(parts(group) if group in BASES else ()))
+    """The options of a group: its files, and its parts, which need none. A file of an estimator is no part."""
+    stems = {file.stem for file in (CONF / group).glob("*.yaml") if not names_an_estimator(file)}
+    return sorted(stems | set(parts(group) if group in BASES else ()))
+
+
+def names_an_estimator(file: Path) -> bool:
+    """True for a rival that is a file of `conf/` alone."""
+    return bool(yaml(file).get("method", {}).get("estimator")) if file.parent.name == "method" else False
 
 
 def yaml(file: Path) -> dict[str, Any]:

@@ -130,6 +130,8 @@ class PlainModule(pl.LightningModule, StackModule):
 
     def setup(self, stage: str) -> None:
         """Make sure that a data module has made the networks."""
+        if getattr(self, "_compiler_ctx", None) is not None:
+            raise UsageError(f"{type(self).__name__} is trained as it is; leave torch.compile out.")
         if not hasattr(self._data, "equip"):
             raise UsageError(
                 f"{type(self).__name__} makes its networks for a table; give the trainer a data module of it: "
@@ -188,6 +190,12 @@ class PlainModule(pl.LightningModule, StackModule):
         if not self.is_built:
             name = type(self).__name__
             raise UsageError(f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data).")
+        sizes = {name: weight.numel() for name, weight in checkpoint["state_dict"].items()}
+        if sizes != {name: weight.numel() for name, weight in self.state_dict().items()}:
+            raise UsageError(
+                "The checkpoint is not one for this table and these options: it needs the same columns, network and "
+                "number of trials as its training had."
+            )
         for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
             stream.go_on(state)
 

@@ -226,3 +226,15 @@ def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
         trainer().fit(PretrainModule(SMALL), [1])
     with pytest.raises(UsageError, match="precision='bf16-true' is not served"):
         trainer(precision="bf16-true").fit(PretrainModule(SMALL), wdbc())
+
+
+def test_a_checkpoint_of_another_table_and_a_compiled_module_are_refused(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "y": np.arange(60) % 2})
+    other, first = TableDataModule(frame, "y"), trainer(ModelCheckpoint(tmp_path, filename="last"), max_epochs=1)
+    first.fit(PretrainModule(SMALL), wdbc())
+    with pytest.raises(UsageError, match="The checkpoint is not one for this table and these options"):
+        PretrainModule.load_from_checkpoint(tmp_path / "last.ckpt", data=other)
+    with pytest.raises(UsageError, match="The checkpoint is not one for this table and these options"):
+        trainer().fit(PretrainModule(SMALL), other, ckpt_path=tmp_path / "last.ckpt")
+    with pytest.raises(UsageError, match=r"PretrainModule is trained as it is; leave torch\.compile out"):
+        trainer().fit(torch.compile(PretrainModule(SMALL)), other)

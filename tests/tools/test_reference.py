@@ -13,7 +13,7 @@ from scarf_lightning.options.logger_classes import TARGET
 from scarf_lightning.options.option import Option, _kinds_of
 from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.sweeping.hydra import plain_values
-from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, with_a_loss, yaml
+from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, names_an_estimator, with_a_loss, yaml
 from tools.reference import DESCRIBED, SETTINGS, choices, common_options, shown
 
 SUITE = "cc18-"
@@ -62,11 +62,9 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
 def test_every_part_has_a_choice_with_a_meaning_and_files_are_called_by_their_parts(axis: str) -> None:
     found = {choice.name: choice for choice in choices(axis)}
 
-    # A rival may be a file alone, which names an estimator.
-    rivals = {file.stem for file in files(axis) if own(file).get("estimator")}
-    assert set(found) == set(names(axis))
-    assert set(found) - rivals == set(parts(axis)) | ({"none"} if axis == "pretrain" else set())
-    assert [own(file)["name"] for file in files(axis) if file.stem not in rivals] == sorted(set(found) - rivals)
+    assert set(found) == set(names(axis)) == set(parts(axis)) | ({"none"} if axis == "pretrain" else set())
+    of_parts = [file for file in files(axis) if not names_an_estimator(file)]
+    assert [own(file)["name"] for file in of_parts] == [file.stem for file in of_parts]
     assert all(choice.meaning for choice in found.values())
     meanings = {name: [each.meaning for each in options_of(part(axis, name)).values()] for name in parts(axis)}
     assert {name for name, of_part in meanings.items() if not all(" " in str(meaning) for meaning in of_part)} == set()
