@@ -171,8 +171,6 @@ COLUMNS = pd.DataFrame(
 )
 QUANTITIES = ["number", "whole", "gaps", "whole with gaps", "single", "money", "moment", "day", "length"]
 """Columns of numbers and dates, among which a word is refused."""
-UNKNOWN = ["day", "length"]
-"""Columns of types that the older protocol does not know."""
 
 
 FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
