@@ -117,7 +117,7 @@ UNUSED = " is set, but no cell of this run uses it ("
         ("network.encoder={depht:3}", "network.encoder.depht is not an option. Did you mean depth? The options of"),
         ("network.head.depth=0", "network.head.depth must be at least 1, not 0."),
         ("finetune.learning_rate=-1", "finetune.learning_rate must be greater than 0, not -1.0."),
-        ("pretrain.name=scarfs", "pretrain.name=scarfs is unknown. Did you mean scarf? The options are: scarf, "),
+        ("pretrain.name=scarfs", "pretrain.name=scarfs is unknown. Did you mean scarf? The options are: none, "),
         ("corruption=mean,marginal seed=1,2 fit_on=some", "fit_on cannot be some. Its values are: all, train."),
         ("seed=1,-1", "seed=-1: seed must be at least 0, not -1."),
         ("corruption=mean,means", "corruption=means: corruption=means is not an option"),
