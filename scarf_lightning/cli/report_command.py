@@ -232,13 +232,12 @@ def write(
     )
 
 
-def log_sweep(run: ComparedRun, request: ExpandedSweep, *, is_new: bool) -> list[str]:
+def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
     """Show the answer of a run in W&B, in a run of its own: sentences, tables, figures and the page.
 
     Args:
         run: that has ended.
         request: of its cells.
-        is_new: a trial was trained in it; without one, W&B has the answer already if it was written here.
 
     Returns:
         Sentences on what could not be written.
@@ -252,8 +251,7 @@ def log_sweep(run: ComparedRun, request: ExpandedSweep, *, is_new: bool) -> list
     first, answers, sentences = run.tried[0].cell, run.answers, run.in_words
     settings, results, group = first.config.logger.wandb, first.results, first.group
     fingerprints = [each.folder.name for each in run.tried if each.folder is not None]
-    is_shown = not is_new and wandb_runs.is_written(results, wandb_runs.id_of_sweep(fingerprints))
-    if not sentences or is_shown:
+    if not sentences:
         return []
     # Like every view, it shows what the store has: nothing is lost if it cannot be written, for whatever reason.
     try:

@@ -183,11 +183,12 @@ def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_ski
     run.answers.remember()
     if run.answers.by_axis is not None:
         console.print(means_by_axis(run.answers.by_axis.product, run.answers.results, run.answers.options.measure))
-    if "wandb" in surveyed[0].cell.config.logger.views:
+    is_new = n_skipped < len(surveyed)
+    if is_new and "wandb" in surveyed[0].cell.config.logger.views:
         # Imports Lightning and matplotlib.
         from .report_command import log_sweep
 
-        for problem in log_sweep(run, request, is_new=n_skipped < len(surveyed)):
+        for problem in log_sweep(run, request):
             screen(stderr=True).say(problem)
 
 

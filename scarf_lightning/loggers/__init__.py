@@ -2,7 +2,7 @@
 from its files at any time."""
 
 from .live import live_curves
-from .view import CellView, cell_view, run_name, unstored_view, validation_errors
+from .view import CellView, cell_view, run_name, validation_errors
 from .writing import write_views
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "cell_view",
     "live_curves",
     "run_name",
-    "unstored_view",
     "validation_errors",
     "write_views",
 ]

@@ -1,19 +1,15 @@
 """Curves in W&B while a cell trains."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options.run_settings import LoggerSettings
-from .places import LIVE
 
 if TYPE_CHECKING:
     from pytorch_lightning.loggers import Logger
-
-SECONDS_BETWEEN = 5.0
-"""Between two messages of live curves to W&B's client, which itself sends every fifteen seconds."""
 
 Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 """Given a phase and the records of its latest epoch, one for each trial."""
@@ -37,44 +33,26 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
         return
     from . import wandb_runs
 
+    opened = wandb_runs.open_run(settings.wandb, results, id, {"name": name, "group": group})
     try:
-        opened = wandb_runs.open_run(settings.wandb, results, id, {"name": name, "group": group})
-        curves = LiveCurves(opened.__enter__())
+        logger = opened.__enter__()
     except Exception:
         # The view of the cell will meet the same problem and name it.
         yield None
         return
     try:
-        yield curves.tell
+        yield partial(tell, logger)
     finally:
-        curves.send()
         with suppress(Exception):
             # The cell is trained; its view names what is wrong.
             opened.__exit__(None, None, None)
 
 
-class LiveCurves:
-    """Means over trials, sent to a run every few seconds."""
-
-    def __init__(self, logger: "Logger") -> None:
-        self._logger = logger
-        self._unsent: list[tuple[int, dict[str, float]]] = []
-        self._last = time.monotonic()
-
-    def tell(self, phase: str, records: Sequence[dict[str, Any]]) -> None:
-        """Take the records of an epoch."""
-        place = f"{LIVE}/{phase}"
-        point = {f"{place}/trials_training": float(len(records))}
-        for name in records[0]:
-            if name not in ("trial", "epoch"):
-                point[f"{place}/{name}"] = sum(each[name] for each in records) / len(records)
-        self._unsent.append((int(records[0]["epoch"]), point))
-        if time.monotonic() - self._last >= SECONDS_BETWEEN:
-            self.send()
-
-    def send(self) -> None:
-        """Send all epochs that are not sent yet. If the server does not take them, the store still has them."""
-        with suppress(Exception):
-            for epoch, values in self._unsent:
-                self._logger.log_metrics(values, epoch)
-        self._unsent, self._last = [], time.monotonic()
+def tell(logger: "Logger", phase: str, records: Sequence[dict[str, Any]]) -> None:
+    """Send the means over trials of an epoch. If the server does not take them, the store still has them."""
+    point = {f"live/{phase}/trials_training": float(len(records))}
+    for name in records[0]:
+        if name not in ("trial", "epoch"):
+            point[f"live/{phase}/{name}"] = sum(each[name] for each in records) / len(records)
+    with suppress(Exception):
+        logger.log_metrics(point, int(records[0]["epoch"]))

@@ -1,7 +1,6 @@
 """A workspace of W&B for a sweep: its runs alone, with panels by axis. W&B's own client makes it."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,16 +10,14 @@ from ..metrics import Metric
 from ..options.axes import BASES
 from ..options.run_settings import WandbSettings
 from ..results import write_whole
-from .places import LONGEST_NAME, shortened
+from .wandb_runs import EPOCH, FOLDER, group_name
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces.interface import Section
 
 PHASES = ("pretrain", "finetune")
-ELLIPSIS = "..."
 ADDRESSES = "workspaces.json"
 """The file of the addresses of workspaces, by group."""
-PLAIN = re.compile(r"[\w ,.:/+-]+")
 
 
 def save_workspace(group: str, axes: Sequence[str], metric: Metric, settings: WandbSettings, results: Path) -> None:
@@ -42,29 +39,20 @@ def save_workspace(group: str, axes: Sequence[str], metric: Metric, settings: Wa
     from wandb_workspaces import expr
     from wandb_workspaces.workspaces.interface import RunsetSettings, Workspace
 
-    file = results / "wandb" / ADDRESSES
+    group, file = group_name(group), results / FOLDER / ADDRESSES
     addresses = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     sections = sections_of(axes, metric)
-    shown = RunsetSettings(filters=[expr.Metric("Group") == group] if is_filtered(group) else [])
+    shown = RunsetSettings(filters=[expr.Metric("Group") == group])
     if group in addresses:
         workspace = Workspace.from_url(addresses[group])
         workspace.sections, workspace.runset_settings = sections, shown
     else:
         entity = settings.entity or wandb.Api().default_entity
-        name = shortened(group, ELLIPSIS)
         workspace = Workspace(
-            entity=str(entity), project=settings.project, name=name, sections=sections, runset_settings=shown
+            entity=str(entity), project=settings.project, name=group, sections=sections, runset_settings=shown
         )
     workspace.save()
     write_whole(file, json.dumps(addresses | {group: workspace.url}))
-
-
-def is_filtered(group: str) -> bool:
-    """Tell whether a workspace can show the runs of this group alone.
-
-    A longer name was cut, and W&B's client reads signs within a name as part of its filter.
-    """
-    return len(group) <= LONGEST_NAME and PLAIN.fullmatch(group) is not None
 
 
 def sections_of(axes: Sequence[str], metric: Metric) -> "list[Section]":
@@ -84,7 +72,7 @@ def sections_of(axes: Sequence[str], metric: Metric) -> "list[Section]":
             panels.append(
                 LinePlot(
                     title=f"validation loss of {phase} by {axis}",
-                    x=f"{phase}/epoch",
+                    x=EPOCH,
                     y=[f"{phase}/validation_loss_mean"],
                     **band,
                 )

@@ -3,6 +3,8 @@
 A view that cannot be written loses nothing, for the store has everything that it shows.
 """
 
+import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from ..options.axes import TARGET
 from ..options.logger_classes import arguments_of, logger_class
 from ..options.run_settings import LoggerSettings
-from .places import SUMMARY, TRIALS, as_file_name, remove_own
 from .view import CellView, mean_curves, plain_table
 
 if TYPE_CHECKING:
@@ -35,20 +36,25 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
             with _every_process_writes():
                 if name == "wandb":
                     # Imports Lightning.
-                    from .wandb_runs import opened
+                    from .wandb_runs import open_run
 
-                    with opened(view, Path(results), settings.wandb) as logger:
-                        write(view, logger, view.config, per_trial=settings.per_trial)
+                    run = {"name": view.name, "group": view.group, "notes": view.failure}
+                    is_failed, n_trials = view.failure is not None, len(view.trials)
+                    with open_run(
+                        settings.wandb, Path(results), view.id, run, n_trials=n_trials, failed=is_failed
+                    ) as logger:
+                        write(view, logger, view.config)
                 else:
-                    with _opened(view, Path(results), name, settings.others[name]) as logger:
-                        write(view, logger, view.described | view.config, per_trial=settings.per_trial)
+                    described = {"name": view.name, "group": view.group, "failure": view.failure}
+                    with _opened(view, Path(results), name, settings.others[name]) as other:
+                        write(view, other, described | view.config)
         except Exception as error:
             called = "W&B" if name == "wandb" else name
             problems.append(f"{view.name} ({view.id}) is not in {called}: {reason(error)}.")
     return problems
 
 
-def write(view: CellView, logger: "Logger", config: Mapping[str, Any], *, per_trial: bool) -> None:
+def write(view: CellView, logger: "Logger", config: Mapping[str, Any]) -> None:
     """Write a cell through a logger of Lightning's: its configuration, curves, trials and summary.
 
     Metrics are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, and ``summary/<metric>``. A logger of
@@ -58,20 +64,19 @@ def write(view: CellView, logger: "Logger", config: Mapping[str, Any], *, per_tr
         view: the cell.
         logger: a new one of this cell alone.
         config: its hyperparameters.
-        per_trial: as of `mean_curves`.
     """
     status = "failed"
     try:
         logger.log_hyperparams(dict(config))
-        for phase, curves in mean_curves(view.curves, per_trial=per_trial).items():
+        for phase, curves in mean_curves(view.curves).items():
             _log_rows(logger, phase, curves)
         if len(view.trials):
             if hasattr(logger, "log_table"):
-                logger.log_table("trials_table", *plain_table(view.trials))
+                logger.log_table("trials_table", dataframe=plain_table(view.trials))
             else:
-                _log_rows(logger, TRIALS, view.trials.set_index("trial").select_dtypes("number"))
+                _log_rows(logger, "trials", view.trials.set_index("trial").select_dtypes("number"))
         if view.summary:
-            summary = {f"{SUMMARY}/{name}": value for name, value in view.summary.items()}
+            summary = {f"summary/{name}": value for name, value in view.summary.items()}
             logger.log_metrics(summary, 0)
         if view.failure is None:
             status = "success"
@@ -103,7 +108,8 @@ def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]
     cls = logger_class(name, section)
     of_the_cell = {
         "save_dir": str(results / name),
-        "name": as_file_name(view.name),
+        # File systems refuse some characters, and long names.
+        "name": re.sub(r"[^\w.=+,-]+", "_", view.name)[:150],
         "version": view.id,
         "run_name": view.name,
     }
@@ -111,7 +117,9 @@ def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]
     arguments |= {option: value for option, value in section.items() if option != TARGET}
     if "save_dir" in arguments and arguments.get("version") == view.id:
         # A cell may have had another name when it was written last.
-        remove_own(Path(arguments["save_dir"]).glob(f"*/{view.id}"), *OF_LIGHTNING)
+        for folder in list(Path(arguments["save_dir"]).glob(f"*/{view.id}")):
+            if _is_own(folder):
+                shutil.rmtree(folder)
     logger = cls(**arguments)
     try:
         yield logger
@@ -120,6 +128,15 @@ def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]
         finish = getattr(logger.experiment, "finish", None)
         if callable(finish):
             finish()
+
+
+def _is_own(folder: Path) -> bool:
+    """Tell whether a folder holds files of Lightning's loggers and nothing else. A record of the store, or a copy of
+    one, may have the same name."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    ours = {path for pattern in OF_LIGHTNING for path in folder.glob(pattern) if path.is_file()}
+    return bool(ours) and ours == set(folder.iterdir())
 
 
 @contextmanager

@@ -26,7 +26,6 @@ class LoggerSettings(Options):
     """
 
     sections_by_target: ClassVar[str | None] = "others"
-    per_trial: bool = option(False, "show a curve a trial beside the mean over trials")
     wandb: WandbSettings = field(default_factory=WandbSettings)
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..data.reading.shown import reading_report
 from ..data.sources import LastTable, Source
@@ -12,7 +11,6 @@ from ..engine.hardware import choose_hardware, own_torch, prepare_process
 from ..results import (
     LostClaimError,
     clear_dead,
-    columns,
     forget_failure,
     keep_failure,
     read_failure,
@@ -20,9 +18,6 @@ from ..results import (
 from ..screen import Screen, screen
 from ..sweeping.cell import Cell
 from .cell_training import CellTraining, Tell
-
-if TYPE_CHECKING:
-    from ..loggers import CellView
 
 
 class CellLoop:
@@ -140,31 +135,19 @@ def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextMan
 
 def show_cell(cell: Cell, shown: Screen) -> None:
     """Write the views of a cell that has ended, and name those that cannot be written."""
-    settings = cell.config.logger
-    if not settings.views:
+    settings, store = cell.config.logger, cell.store()
+    # A cell that failed before its data were read has nothing to show.
+    if not settings.views or store is None or not store.is_described:
         return
-    from ..loggers import write_views
+    from ..loggers import cell_view, write_views
 
+    failure = read_failure(cell.results, cell.key)
+    why = None if failure is None else failure.error
     # A view is a copy of what is stored: one that fails does not make the cell fail.
     try:
-        problems = write_views(_view_of(cell), cell.results, settings)
+        view = cell_view(store.fingerprint, cell.results, failure=why, name=cell.name or None, group=cell.group)
+        problems = write_views(view, cell.results, settings)
     except Exception as error:
         problems = [f"{cell.label} cannot be shown: {error}."]
     for problem in problems:
         shown.say(f"{problem} Nothing is lost: {cell.results} has all that it shows.")
-
-
-def _view_of(cell: Cell) -> "CellView":
-    """View of a cell, for one that is finished and for one that has failed."""
-    from ..loggers import cell_view, unstored_view
-
-    failure, store = read_failure(cell.results, cell.key), cell.store()
-    name, group = cell.name or None, cell.group
-    error = None if failure is None else failure.error
-    if store is not None and store.is_described:
-        return cell_view(store.fingerprint, cell.results, failure=error, name=name, group=group)
-    dataset, config = str(cell.axes()["dataset"]), cell.config.recorded()
-    options = columns(cell.config)
-    return unstored_view(
-        cell.key, dataset, cell.overrides, config, options, failure=error or "", name=name, group=group
-    )

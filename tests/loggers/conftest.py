@@ -14,6 +14,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))
+    for name in ("WANDB_DATA_DIR", "WANDB_CACHE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "client"))
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "*")
     for name in ("NETRC", "XDG_CONFIG_HOME", *(f"WANDB_{setting}" for setting in SETTINGS)):

@@ -3,6 +3,7 @@
 import pytest
 
 from scarf_lightning import UsageError
+from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
 from scarf_lightning.sweeping.cell import named
 from tests.composing import cells_of, config_of
 
@@ -33,6 +34,13 @@ def test_a_class_is_a_section_and_no_logger_makes_another_cell() -> None:
     assert cell.key == usual.key
 
 
+def test_the_variable_of_wandb_turns_its_runs_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = LoggerSettings(wandb=WandbSettings(write=True))
+    assert settings.views == ["wandb"]
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    assert settings.views == []
+
+
 def test_a_cell_is_not_named_after_its_logger() -> None:
     cells = named(cells_of("pretrain=none,scarf", "logger=csv", MINE))
     assert [cell.name for cell in cells] == ["pretrain=none", "pretrain=scarf"]
@@ -43,7 +51,7 @@ def test_a_cell_is_not_named_after_its_logger() -> None:
     [
         ("logger=[csv,nothing]", r"logger=nothing is not an option; scarf train --help lists them\."),
         ("logger.mine.save_dir=a", r"logger\.mine is not an option\. .* Lightning's: \+logger\.mine\._target_=CLASS\."),
-        ("+logger.mine.save_dir=a", r"logger\.mine is not an option\. .*The options of logger are: per_trial, "),
+        ("+logger.mine.save_dir=a", r"logger\.mine is not an option\. .*The options of logger are: "),
     ],
 )
 def test_what_is_no_logger_is_refused(override: str, sentence: str) -> None:

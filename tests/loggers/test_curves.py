@@ -1,4 +1,4 @@
-"""Curves over trials: their mean and its band, or one a trial."""
+"""Curves over trials: their mean and its band."""
 
 import math
 from typing import Any
@@ -24,7 +24,7 @@ CURVES = pd.DataFrame(
 
 
 def test_a_trial_that_has_stopped_keeps_its_last_value_and_the_band_is_one_standard_deviation() -> None:
-    curves = mean_curves(CURVES, per_trial=False)["pretrain"]
+    curves = mean_curves(CURVES)["pretrain"]
     mean = curves["validation_loss_mean"]
     assert curves.index.tolist() == [1, 2, 3]
     assert mean.tolist() == [6, 5, 4.5]
@@ -35,7 +35,7 @@ def test_a_trial_that_has_stopped_keeps_its_last_value_and_the_band_is_one_stand
 
 
 def test_phases_have_their_own_curves_and_one_trial_has_no_band() -> None:
-    curves = mean_curves(CURVES, per_trial=False)
+    curves = mean_curves(CURVES)
     assert list(curves) == ["pretrain", "finetune"]
     assert "validation_error_mean" not in curves["pretrain"]
     assert curves["finetune"].loc[1].to_dict() == {
@@ -43,19 +43,4 @@ def test_phases_have_their_own_curves_and_one_trial_has_no_band() -> None:
         **dict.fromkeys(("validation_error_mean", "validation_error_low", "validation_error_high"), 0.25),
         "trials_training": 1,
     }
-    assert mean_curves(pd.DataFrame(columns=["phase", "trial", "epoch"]), per_trial=True) == {}, "of no network"
-
-
-def test_a_curve_a_trial_ends_where_the_trial_did() -> None:
-    curves = mean_curves(CURVES, per_trial=True)["pretrain"]
-    assert curves["validation_loss_trial_0"].tolist() == [4, 2, 1]
-    assert curves["validation_loss_trial_5"].dropna().to_dict() == {1: 8.0}
-
-
-def test_the_band_of_an_error_begins_at_zero() -> None:
-    values = enumerate([(0.0, -1.0), (0.0, 0.0), (0.3, 1.0)])
-    rows = [record("finetune", trial, 1, validation_error=error, train_loss=loss) for trial, (error, loss) in values]
-    curves = mean_curves(pd.DataFrame(rows), per_trial=False)["finetune"]
-    assert curves["validation_error_low"].tolist() == [0.0]
-    assert curves["validation_error_high"].tolist() == pytest.approx([0.1 + 0.3 / 3**0.5])
-    assert curves["train_loss_low"].tolist() == pytest.approx([-1.0])
+    assert mean_curves(pd.DataFrame(columns=["phase", "trial", "epoch"])) == {}, "of no network"

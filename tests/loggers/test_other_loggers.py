@@ -18,6 +18,7 @@ from scarf_lightning.loggers import CellView, write_views
 from scarf_lightning.loggers.view import mean_curves
 from scarf_lightning.options.logger_classes import check_loggers
 from scarf_lightning.options.run_settings import LoggerSettings
+from scarf_lightning.results import load_cell
 from tests.cells import some_config
 from tests.loggers.made_up import view_of
 
@@ -101,7 +102,7 @@ def test_csv_files_hold_the_stores_own_values_and_are_replaced_when_the_cell_gro
         view = view_of(results, trials)
         assert write_views(view, results, CSV) == []
         read = read_csv(results, view)
-        for phase, curves in mean_curves(view.curves, per_trial=False).items():
+        for phase, curves in mean_curves(view.curves).items():
             for curve in curves:
                 assert read[f"{phase}/{curve}"] == curves[curve].dropna().to_dict()
         assert read["trials/accuracy"] == view.trials.set_index("trial")["accuracy"].to_dict()
@@ -110,9 +111,8 @@ def test_csv_files_hold_the_stores_own_values_and_are_replaced_when_the_cell_gro
         }
     assert [path.parent.name for path in (results / "csv").rglob("metrics.csv")] == [view.id]
     written = yaml.safe_load((results / "csv" / "wdbc_defaults" / view.id / "hparams.yaml").read_text())
-    assert {name: written.pop(name) for name in ("name", "group", "tags")} == {
-        "name": view.name, "group": "quick", "tags": view.tags,
-    }  # fmt: skip
+    described = {name: written.pop(name) for name in ("name", "group", "failure")}
+    assert described == {"name": view.name, "group": "quick", "failure": None}
     assert written == view.config
 
 
@@ -124,6 +124,56 @@ def test_a_cell_of_another_name_replaces_its_files_and_leaves_those_of_others(re
     assert folders == {f"after/{view.id}", f"other/{'f' * 16}"}
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [".", "results", "..", "elsewhere", "link", "backups"])
+def test_a_logger_that_writes_beside_records_removes_none(
+    results: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = view_of(results)
+    monkeypatch.chdir(results.parent)
+    Path("link").symlink_to(results.name)
+    save_dir = results.name if place == "results" else place
+    # A copy of the record, and a file of the index, have the name of the folder that a logger replaces.
+    for other in (Path("backups") / "copy" / view.id, results / "index" / view.id):
+        other.parent.mkdir(parents=True, exist_ok=True)
+        if other.parent.name == "copy":
+            other.mkdir()
+            (other / "cell.json").write_bytes((results / view.id / "cell.json").read_bytes())
+            (other / "metrics.csv").write_text("theirs")
+    before, copy = contents(results / view.id), contents(Path("backups") / "copy")
+
+    section = {"_target_": "pytorch_lightning.loggers.CSVLogger", "save_dir": save_dir}
+    for _ in range(2):
+        assert write_views(view, results, LoggerSettings(others={"mine": section})) == []
+
+    assert contents(results / view.id) == before
+    assert contents(Path("backups") / "copy") == copy
+    assert len(load_cell(view.id, results).trials) == len(view.trials)
+    written = [path.parent for path in Path(save_dir).glob(f"wdbc_defaults/{view.id}/*")]
+    assert written
+
+
+def test_folders_with_other_files_links_and_folders_in_them_stay(results: Path) -> None:
+    view = view_of(results)
+    places = {name: results / "csv" / name / view.id for name in ("ours", "mixed", "nested", "empty")}
+    for name, folder in places.items():
+        folder.mkdir(parents=True)
+        if name != "empty":
+            (folder / "metrics.csv").touch()
+    (places["mixed"] / "notes.txt").touch()
+    (places["nested"] / "hparams.yaml").mkdir()
+    linked = results / "csv" / "linked" / view.id
+    linked.parent.mkdir()
+    linked.symlink_to(places["mixed"])
+    assert write_views(view, results, CSV) == []
+    left = {path.parent.name for path in (results / "csv").glob("*/*")}
+    assert left == {"mixed", "nested", "empty", "linked", "wdbc_defaults"}
+
+
 def test_a_class_of_ones_own_gets_its_options_and_the_cell_through_lightnings_interface(results: Path) -> None:
     view = view_of(results)
     for failure, status in ((None, "success"), ("Traceback: diverged", "failed")):
@@ -133,7 +183,7 @@ def test_a_class_of_ones_own_gets_its_options_and_the_cell_through_lightnings_in
         assert (logger.version, logger.status, logger.experiment.is_finished) == (view.id, status, True)
         assert logger.params.get("failure") == failure
         assert view.config.items() <= logger.params.items()
-    curves = mean_curves(view.curves, per_trial=False)["pretrain"]
+    curves = mean_curves(view.curves)["pretrain"]
     first = {f"pretrain/{name}": value for name, value in curves.loc[1].items()}
     assert logger.metrics[0] == (first, 1)
     assert logger.metrics[-1] == ({f"summary/{name}": value for name, value in view.summary.items()}, 0)

@@ -47,16 +47,14 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
     for run in found:
         cell = load_cell(run.id, results)
         assert (run.group, run.exit_code) == (f"corruption {date.today().isoformat()}", 0)
-        assert f"corruption={cell.config['corruption']['name']}" in run.tags
         made = {name: run.config.pop(name) for name in ("command", "commit")}
         assert made["command"].startswith("python train.py trials=2 ")
-        # Two trials are too few for levels by rows and fits.
-        added = {"fingerprint": cell.fingerprint, "trials": 2, "basis": "resampled t-test"}
+        added = {"fingerprint": cell.fingerprint, "trials": 2}
         # The path of a home names a user.
         assert run.config == {name: value for name, value in cell.config.items() if name != "paths"} | added
         assert run.summary["accuracy"] == pytest.approx(cell.trials["accuracy"].mean(), rel=1e-15)
         for phase in ("pretrain", "finetune"):
-            assert run.curve(f"{phase}/epoch") == [1, 2]
+            assert len(run.curve(f"{phase}/validation_loss_mean")) == 2
     assert not (tmp_path / "wandb").exists()
 
 
@@ -69,19 +67,6 @@ def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path
     assert failed.exit_code == 1
     assert "The numbers of column 'huge' overflow" in failed.notes
     assert (finished.exit_code, finished.summary["trials"], finished.notes) == (0, 2, "")
-
-
-@pytest.mark.slow
-def test_a_cell_that_fails_before_the_store_knows_it_is_a_failed_run_too(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("a,b\n" + "1,x\n2,x\n" * 10)  # one class
-    asked = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=b", "trials=1", "logger=wandb", *TINY)
-    ran = train(*asked, cwd=tmp_path)
-    assert ran.returncode == 1
-    assert "has the one class 'x'" in ran.stderr
-    (run,) = runs(tmp_path / "results")
-    assert run.exit_code == 1
-    assert {"dataset=mine", "pretrain=scarf", "method=control"} <= set(run.tags)
-    assert "has the one class 'x'" in run.notes
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Levels that a terminal and W&B show are those of the report, and trials alone give them where nothing was kept."""
+"""Levels that a terminal shows are those of the report, and trials alone give them where nothing was kept."""
 
 import csv
 import io
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.cli.tables import cell_table, full_table, wide_interval_note
-from scarf_lightning.loggers import cell_view
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
 from scarf_lightning.reporting.levels import LevelledRows, level_of, levels_of_cell
@@ -25,7 +24,7 @@ def filled(results: Path, *, keeps_predictions: bool) -> tuple[Path, Rows]:
     return folder, Rows.of([stored.rows[trial] for trial in sorted(stored.rows)])
 
 
-def test_levels_from_predictions_are_those_of_the_report_and_a_terminal_and_a_view_show_them(tmp_path: Path) -> None:
+def test_levels_from_predictions_are_those_of_the_report_and_a_terminal_shows_them(tmp_path: Path) -> None:
     folder, rows = filled(tmp_path, keeps_predictions=True)
     levels = levels_of_cell(folder, rows)
     with_levels = LevelledRows(rows, levels)
@@ -33,15 +32,12 @@ def test_levels_from_predictions_are_those_of_the_report_and_a_terminal_and_a_vi
     results = read_results(cells_of_folder(tmp_path)[0])
     intervals = list(cell_table({}, with_levels).columns[2].cells)
     (line,) = csv.DictReader(io.StringIO(full_table([({}, with_levels)])))
-    view = cell_view(folder.name, tmp_path, group="quick")
 
     for metric in (ACCURACY, AUROC):
         assert levels[metric.name][1:] == pytest.approx(level_of(results, 0, metric)[1:])
     _, low, high = levels["accuracy"]
     assert intervals[0] == f"{low:.4f} to {high:.4f}"
     assert [float(line[f"accuracy_{end}"]) for end in ("low", "high")] == pytest.approx([low, high])
-    assert [view.summary[f"accuracy_{end}"] for end in ("low", "high")] == pytest.approx([low, high])
-    assert view.config["basis"] == "rows and fits"
     assert not wide_interval_note([({}, with_levels)])
 
 
@@ -49,7 +45,6 @@ def test_without_predictions_they_are_those_of_trials_which_is_said(tmp_path: Pa
     folder, rows = filled(tmp_path, keeps_predictions=False)
 
     assert levels_of_cell(folder, rows) == {}
-    assert cell_view(folder.name, tmp_path, group="quick").config["basis"] == "resampled t-test"
     (sentence,) = wide_interval_note([({}, rows)])
     assert "resampled t-test" in sentence
     assert not wide_interval_note([({}, rows.first(2))]), "two trials have no interval"
