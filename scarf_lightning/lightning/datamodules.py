@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
 from typing import Any
@@ -15,13 +15,12 @@ import pytorch_lightning as pl
 import torch
 
 from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
-from ..data.device_table import DeviceTable
 from ..data.reading.frames import path_or_frame
 from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, Number, read_target
 from ..engine.hardware import Hardware
-from ..engine.lifting import as_it_is, load_state, part_of
+from ..engine.lifting import as_it_is
 from ..engine.stack import Stack
 from ..errors import UsageError, unknown_name
 from ..estimators.preparing import SOURCE, read_frame
@@ -30,11 +29,10 @@ from ..networks import Columns
 from ..options import build_parts
 from ..options.combinations import is_in
 from ..options.settings import FitSettings
-from ..randomness import Roster
 from ..sweeping.overrides import overrides_of_file
 from ..training import CellTraining
 from ..trying import check_used
-from .encoders import fitting_weights
+from .encoders import check_shapes
 from .modules import FinetuneModule, PlainModule, PretrainModule
 from .options import OF_THE_TABLE, Options, composed, name_of, overrides_of
 
@@ -82,47 +80,37 @@ class TableDataModule(pl.LightningDataModule):
             source = overrides_of_file(table, target)
         self._begin(source, overrides_of(options, keywords), trials)
 
-    def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:
+    def _begin(self, source: Sequence[str], table_options: Sequence[str], trials: int) -> None:
         super().__init__()
         # An option that has no effect here would be set and ignored, so each is given where it counts.
-        for option in options:
-            name = name_of(option)
-            if name == "trials":
-                raise UsageError(f"{option}: the number of trials is an argument, trials=N.")
-            if not is_in(name, OF_THE_TABLE) and name != "recipe":
-                raise UsageError(f"{option} is no option of a table; give it to the module, as PretrainModule([...]).")
-        if options:
-            composed([*source, *options])
-        self._keep_options(options, trials)
+        for option in table_options:
+            if not is_in(name_of(option), (*OF_THE_TABLE, "recipe")):
+                raise UsageError(
+                    f"{option} is no option of a table; give it to the module, as PretrainModule([...]). The number of "
+                    "trials is an argument, trials=N."
+                )
+        if table_options:
+            composed([*source, *table_options])
+        # Lightning compares them with each argument that it does not ignore, and a table equals nothing. The module's
+        # are called options.
+        chosen = [*table_options, f"trials={trials}"]
+        self.save_hyperparameters({"table_options": chosen}, ignore=[*signature(type(self)).parameters])
         self.trials = tuple(range(trials))
-        self._options = [*source, *options, f"trials={trials}"]
+        self._options = [*source, *chosen]
         # The stacks of the modules, which outlive a call of the trainer.
         self._stacks: WeakKeyDictionary[PlainModule, Stack] = WeakKeyDictionary()
         self._stack: Stack | None = None
 
-    def _keep_options(self, options: Sequence[str], trials: int) -> None:
-        """Make the options the hyperparameters, by their names: Lightning refuses a name that the module has, too."""
-        named = dict(option.split("=", 1) for option in options if "=" in option)
-        # Lightning compares them with every argument that it does not ignore, and a table equals nothing.
-        arguments = {*signature(TableDataModule).parameters, *signature(type(self)).parameters} - {"trials"}
-        self.save_hyperparameters({"trials": trials} | named, ignore=[*arguments])
-
     def setup(self, stage: str) -> None:
         """Make the networks of the trainer's module."""
-        if self.trainer is None:
-            raise UsageError("The data module is set up by a pl.Trainer; without one, call equip(module).")
         # Before the callbacks' turn, some of which freeze or average the networks.
-        module = self.trainer.lightning_module
+        module = None if self.trainer is None else self.trainer.lightning_module
         if not isinstance(module, PlainModule):
             raise UsageError(
-                f"{type(self).__name__} serves PretrainModule, CotrainModule and FinetuneModule, and not "
-                f"{type(module).__name__}."
+                f"{type(self).__name__} is set up by a pl.Trainer with a PretrainModule, CotrainModule or "
+                "FinetuneModule; without a trainer, call equip(module)."
             )
         self.equip(module)
-
-    def prepare_data(self) -> None:
-        """Read the table, and download it first if need be."""
-        _ = self.table
 
     @cached_property
     def table(self) -> Table:
@@ -152,6 +140,7 @@ class TableDataModule(pl.LightningDataModule):
             weights = module.state_dict() if module.is_built else None
             stack = self._built(module, hardware)
             if weights is not None:
+                check_shapes("module", weights, module)
                 module.load_state_dict(weights)
             self._stacks[module] = stack
         self._stack = stack
@@ -177,13 +166,10 @@ class TableDataModule(pl.LightningDataModule):
             UsageError: a column is missing, or holds values of another kind; or no module was set up yet.
         """
         stack = self.served
-        values = self.table.rows_reader.values(frame)
-        later = replace(self.table, values=values, labels=np.zeros(len(values)), target=Number(), weights=None)
-        later = build_parts(composed(self._options)).encoding.encode(later)
-        hardware = stack.hardware
-        table = DeviceTable(later, stack.data.preprocessing, device=hardware.device, dtype=hardware.dtype)
-        everywhere = torch.arange(len(values), device=hardware.device).expand(len(self.trials), -1)
-        rows = table.rows(everywhere, Roster(len(self.trials), hardware.device))
+        values = replace(self.table.rows_reader, columns=stack.table.columns).values(frame)
+        later = replace(stack.table, values=values, labels=np.zeros(len(values)), target=Number(), weights=None)
+        everywhere = np.tile(np.arange(len(values)), (len(self.trials), 1))
+        rows = replace(stack, table=later, device_table=None).raw(everywhere)
         return rows[0] if len(self.trials) == 1 else rows
 
     @property
@@ -270,8 +256,6 @@ class TableDataModule(pl.LightningDataModule):
             _check_lengths(module, config.pretrain)
             stack = stack.without(config.pretrain.drop)
             stack.begin_pretraining(module, config.pretrain, pretext)
-            if module.pretrained is not None:
-                load_state(module.encoder.body, part_of(fitting_weights(module.pretrained, module.encoder), "body"))
         else:
             assert isinstance(module, FinetuneModule)
             method = training.parts.method
@@ -282,12 +266,12 @@ class TableDataModule(pl.LightningDataModule):
                 )
             if module.own_encoder is not None and method.dropout_rate is not None:
                 raise UsageError(f"method={method.name} is for networks of ours; put dropout into your encoder.")
-            weights = module.pretrained
-            if weights is not None:
-                weights = fitting_weights(weights, stack.networks.encoder(stack.trials))
             _check_lengths(module, config.finetune)
             # Of the cell as it is trained: labels that are numbers are not smoothed.
-            stack.begin_finetuning(module, config.finetune, method.examples(stack), weights, supervision=method)
+            stack.begin_finetuning(module, config.finetune, method.examples(stack), supervision=method)
+        if module.pretrained is not None:
+            check_shapes("encoder", module.pretrained, module.encoder.body)
+            module.encoder.body.load_state_dict(module.pretrained)
         return stack
 
 
@@ -321,29 +305,29 @@ class OpenMLDataModule(TableDataModule):
         self._begin(["dataset=openml"], [number, *overrides_of(options, keywords)], trials)
 
 
+@dataclass(frozen=True)
 class Batches:
     """A loader of the mini-batches of a pass.
 
-    Args:
+    Attributes:
         data: fetches rows on the device.
         start: begins a pass.
         length: mini-batches in a pass.
     """
 
-    def __init__(self, data: StackDataModule, start: Callable[[], Iterator[Examples]], length: int) -> None:
-        self._data = data
-        self._start = start
-        self._length = length
+    data: StackDataModule
+    start: Callable[[], Iterator[Examples]]
+    length: int
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def __iter__(self) -> Iterator[Batch]:
         # A fresh pass: each epoch draws its own order of the rows.
-        return map(self._fetch, self._start())
+        return map(self._fetch, self.start())
 
     def _fetch(self, examples: Examples) -> Batch:
-        batch = self._data.fetch(examples)
+        batch = self.data.fetch(examples)
         return batch.map(lambda tensor: tensor[0]) if len(batch.x) == 1 else batch
 
 

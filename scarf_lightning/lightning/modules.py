@@ -1,8 +1,7 @@
 """The LightningModules for Lightning's own loop."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,12 +15,15 @@ from ..data.datamodule import Batch
 from ..engine.lifting import part_of, with_trial_axis, without_trial_axis
 from ..engine.stack_modules import Cotraining, Finetuning, Pretraining, StackModule
 from ..errors import UsageError
-from .encoders import read_encoder
+from .encoders import check_shapes, read_encoder
 from .options import Options, check_options, overrides_of
 
 NETWORKS = ("encoder", "head", "classifier", "pretrain_head")
 """The attributes of modules that are networks of the engine's."""
-NO_NETWORKS = "{0} has no networks before it meets a table: give it data, as in {0}(data=data), or train it first."
+NO_NETWORKS = (
+    "{0} has no networks before it meets a table: give it data, as in {0}(data=data) "
+    "or {0}.load_from_checkpoint(..., data=data), or train it first."
+)
 
 
 class PlainModule(pl.LightningModule, StackModule):
@@ -30,16 +32,15 @@ class PlainModule(pl.LightningModule, StackModule):
     Of one trial, batches, outputs and checkpoints have no trial axis. A checkpoint has each linear layer as torch does.
 
     Args:
-        options: those of the command line, as a text, ``"corruption=mean network.encoder.width=64"``, a list, or a
-            dictionary. They are the module's hyperparameters.
+        options: those of the command line, as a text, ``"corruption=mean network.encoder.width=64"``, or a list. They
+            are the module's hyperparameters.
         encoder: an f to start from. A module of one's own, from encoded rows ``(N, D)`` to embeddings ``(N, E)``, is
-            trained itself. Of the ``.encoder`` of another of these modules a copy is trained. A file is a checkpoint
-            of a `PretrainModule`.
+            trained itself. Of the ``.encoder`` of another of these modules a copy is trained.
         data: a `TableDataModule` that makes the networks at once; ``load_from_checkpoint(file, data=data)`` needs it.
         keywords: more options, such as ``corruption="mean", network={"encoder": {"width": 64}}``.
 
     Raises:
-        UsageError: an option is unknown, is none of this module, or has a wrong value; or a file has no encoder.
+        UsageError: an option is unknown, is none of this module, or has a wrong value; or the encoder is no module.
     """
 
     implied: ClassVar[tuple[str, ...]] = ()
@@ -49,26 +50,17 @@ class PlainModule(pl.LightningModule, StackModule):
         self,
         options: Options = (),
         *,
-        encoder: "nn.Module | str | Path | None" = None,
+        encoder: nn.Module | None = None,
         data: Any = None,
         **keywords: Any,
     ) -> None:
         super().__init__()
         self.options = overrides_of(options, keywords)
         self.own_encoder, self.pretrained = read_encoder(encoder)
-        check_options(
-            type(self).__name__,
-            self.options,
-            pretrains=isinstance(self, Pretraining),
-            cotrains=isinstance(self, Cotraining),
-            has_own_encoder=self.own_encoder is not None,
-        )
+        check_options(self, self.options, has_own_encoder=self.own_encoder is not None)
         self.save_hyperparameters({"options": list(self.options)})
         if data is not None:
             data.equip(self)
-
-    def extra_repr(self) -> str:
-        return ", ".join(self.options)
 
     def forward(self, x: Tensor) -> Tensor:
         """Embeddings ``(N, E)`` by a `PretrainModule`, outputs of h ``(N, C)`` by others.
@@ -85,11 +77,10 @@ class PlainModule(pl.LightningModule, StackModule):
             raise UsageError(NO_NETWORKS.format(type(self).__name__))
         networks: Any = self
         axes, n_features = ("" if self._is_alone else f"{len(self.roster)}, "), networks.encoder.columns.n_features
-        given = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
         if not isinstance(x, Tensor) or x.dim() != (2 if self._is_alone else 3) or x.shape[-1] != n_features:
             raise UsageError(
                 f"{type(self).__name__} takes rows as a tensor ({axes}N, {n_features}), as data.rows(frame) makes "
-                f"them, and not {given}."
+                f"them, and not {tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__}."
             )
         out: Tensor = (networks.encoder if isinstance(self, Pretraining) else networks.classifier)(x)
         return out
@@ -97,36 +88,33 @@ class PlainModule(pl.LightningModule, StackModule):
     def state_dict(self, *, prefix: str = "", **rest: Any) -> dict[str, Any]:  # type: ignore[override]
         """The weights; of one trial without its axis."""
         state: dict[str, Any] = super().state_dict(prefix=prefix, **rest)
-        for start, network in self._networks(prefix):
-            for name, tensor in without_trial_axis(network, part_of(state, start)).items():
-                state[f"{start}.{name}"] = tensor
+        self._change_axes(state, prefix, without_trial_axis)
         return state
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         # Torch calls it before it loads the layers.
-        for start, network in self._networks(prefix):
-            for name, tensor in with_trial_axis(network, part_of(state_dict, start)).items():
-                state_dict[f"{start}.{name}"] = tensor
+        self._change_axes(state_dict, prefix, with_trial_axis)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
-    def _networks(self, prefix: str) -> Iterator[tuple[str, nn.Module]]:
-        """The networks of one trial with the names that their weights begin with."""
-        if self.is_built and self._is_alone:
-            for name, network in self.named_children():
-                if name in NETWORKS:
-                    yield f"{prefix}{name}", network
+    def _change_axes(self, state: dict[str, Any], prefix: str, change: Callable[..., dict[str, Tensor]]) -> None:
+        """Change the weights of the networks of one trial in their place."""
+        for name, network in self.named_children():
+            if name in NETWORKS and self._is_alone:
+                weights = change(network, part_of(state, prefix + name))
+                state.update({f"{prefix}{name}.{key}": tensor for key, tensor in weights.items()})
+
+    def losses(self, batch: Batch) -> Tensor:
+        """Training loss of each trial, ``(T,)``."""
+        return super().losses(self._stacked(batch))  # type: ignore[safe-super]
 
     @property
     def _is_alone(self) -> bool:
         """True for one trial."""
-        return len(self.roster) == 1
+        return self.is_built and len(self.roster) == 1
 
     def _stacked(self, batch: Batch) -> Batch:
         """A batch with the trial axis."""
         return batch.map(lambda tensor: tensor.unsqueeze(0)) if batch.x.dim() == 2 else batch
-
-    def validate(self, batch: Batch) -> None:
-        super().validate(self._stacked(batch))
 
     def setup(self, stage: str) -> None:
         """Make sure that a data module has made the networks."""
@@ -175,7 +163,7 @@ class PlainModule(pl.LightningModule, StackModule):
         self.begin_validation()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self.validate(batch)
+        self.validate(self._stacked(batch))
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation metrics, of which callbacks may watch one."""
@@ -188,14 +176,8 @@ class PlainModule(pl.LightningModule, StackModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Go on with the random streams of a checkpoint."""
         if not self.is_built:
-            name = type(self).__name__
-            raise UsageError(f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data).")
-        sizes = {name: weight.numel() for name, weight in checkpoint["state_dict"].items()}
-        if sizes != {name: weight.numel() for name, weight in self.state_dict().items()}:
-            raise UsageError(
-                "The checkpoint is not one for this table and these options: it needs the same columns, network and "
-                "number of trials as its training had."
-            )
+            raise UsageError(NO_NETWORKS.format(type(self).__name__))
+        check_shapes("checkpoint", checkpoint["state_dict"], self)
         for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
             stream.go_on(state)
 
@@ -220,9 +202,6 @@ class PretrainModule(PlainModule, Pretraining):
         classifier: the head to the target, for pretexts that use labels.
     """
 
-    def losses(self, batch: Batch) -> Tensor:
-        return super().losses(self._stacked(batch))
-
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Embeddings ``(N, E)``; of several trials ``(T, N, E)``."""
         return self.forward(batch.x)
@@ -238,9 +217,6 @@ class FinetuneModule(PlainModule, Finetuning):
     # No pre-training comes before it.
     implied: ClassVar[tuple[str, ...]] = ("pretrain=none",)
 
-    def losses(self, batch: Batch) -> Tensor:
-        return super().losses(self._stacked(batch))
-
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict a mini-batch of test rows."""
         self._tested.append(self.predictions(self._stacked(batch).x))
@@ -252,8 +228,8 @@ class FinetuneModule(PlainModule, Finetuning):
         """Log the target's metrics of the test rows, such as ``test_accuracy``."""
         predictions = torch.cat(self._tested, dim=1).cpu().numpy()
         of_trials = zip(predictions, np.atleast_2d(self._data.test_labels), strict=True)
-        measured = pd.DataFrame([self._target.measured(*each) for each in of_trials]).add_prefix("test_")
-        self.log_means({str(name): values.to_numpy() for name, values in measured.items()})
+        measured = pd.DataFrame([self._target.measured(*each) for each in of_trials])
+        self.log_means({f"test_{name}": measured[name].to_numpy() for name in measured})
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Probabilities of classes, float64 ``(N, C)``, or numbers ``(N,)``; of several trials ``(T, N, ...)``."""

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..engine.stack_modules import Cotraining, Pretraining, StackModule
 from ..errors import UsageError
 from ..options import Config
 from ..options.axes import OF_THE_RUN
@@ -12,9 +13,8 @@ from ..sweeping.composed import overrides_of_options
 from ..sweeping.composer import composing
 from ..sweeping.overrides import spelled_out
 
-Options = str | Sequence[str] | Mapping[str, Any]
-"""Options as text, ``"corruption=mean loss=barlow_twins"``, as a list of such words, or as a dictionary, whose values
-may be dictionaries: ``{"corruption": {"name": "mean", "rate": 0.3}}``. OmegaConf's are dictionaries too."""
+Options = str | Sequence[str]
+"""Options as text, ``"corruption=mean loss=barlow_twins"``, or as a list of such words."""
 
 OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "features", "fit_on", "seed", "paths")
 """Options of a data module. All others are a module's."""
@@ -34,52 +34,50 @@ OF_HEADS = ("network.head", "network.pretrain_head", "network.weight_init")
 def overrides_of(options: Options, keywords: Mapping[str, Any]) -> tuple[str, ...]:
     """Options as on the command line, ``NAME=VALUE`` each.
 
+    Args:
+        options: as text, or a list.
+        keywords: whose values may be dictionaries: ``corruption={"name": "mean", "rate": 0.3}``.
+
     Raises:
         UsageError: one of them is no option, or they are written in another way.
     """
-    if isinstance(options, str):
-        overrides = shlex.split(options)
-    elif isinstance(options, Mapping):
-        overrides = overrides_of_options(options)
-    else:
-        overrides = [str(option) for option in options]
-    overrides += overrides_of_options(keywords)
+    written = shlex.split(options) if isinstance(options, str) else map(str, options)
+    overrides = (*written, *overrides_of_options(keywords))
     for override in overrides:
-        if "=" not in override and not override.startswith("~"):
+        if "=" not in override:
             raise UsageError(
-                f"{override!r} is no option. Options are keywords, corruption='mean'; a text, 'corruption=mean'; "
-                "a list, ['corruption=mean']; or a dictionary, {'corruption': 'mean'}."
+                f"{override!r} is no option. Options are keywords, corruption='mean', which a dictionary gives as "
+                "**options; a text, 'corruption=mean'; or a list, ['corruption=mean']."
             )
-    return tuple(overrides)
+    return overrides
 
 
 def name_of(option: str) -> str:
     """The name of an option, such as ``corruption.rate``."""
-    return option.partition("=")[0].lstrip("+~")
+    return option.partition("=")[0].lstrip("+")
 
 
-def check_options(kind: str, options: Sequence[str], *, pretrains: bool, cotrains: bool, has_own_encoder: bool) -> None:
+def check_options(module: StackModule, options: Sequence[str], *, has_own_encoder: bool) -> None:
     """Refuse options that a module does not have, or that do not have this value.
 
     Args:
-        kind: of the module, for sentences.
+        module: of Lightning's loop.
         options: as `overrides_of` gives them.
-        pretrains, cotrains: what the module does.
         has_own_encoder: the user's own module is its encoder.
 
     Raises:
         UsageError: see above.
     """
+    kind, pretrains = type(module).__name__, isinstance(module, Pretraining)
     for option in options:
         name = name_of(option)
         refusals = (
-            (is_in(name, OF_THE_TABLE), "is an option of the table; give it to the data module"),
-            (name == "trials", "is an argument of the data module, trials=N"),
+            (is_in(name, (*OF_THE_TABLE, "trials")), "is for the table; give it to the data module"),
             (name.rpartition(".")[2] in OF_THE_LOOP, f"is not for {kind}: pl.Trainer's arguments and callbacks decide"),
             (is_in(name, OF_THE_COMMAND), f"is not for {kind}: train.py takes it"),
             (pretrains and is_in(name, OF_FINETUNING), "has no effect on a pre-training; give it to FinetuneModule"),
             (pretrains and option == "pretrain=none", "trains nothing; name another pre-training, or none at all"),
-            (option == "method=cotrain" and not cotrains, "has a module of its own: CotrainModule"),
+            (option == "method=cotrain" and not isinstance(module, Cotraining), "has its own module: CotrainModule"),
             (
                 has_own_encoder and is_in(name, ["network"]) and not is_in(name, OF_HEADS),
                 "has no effect on an encoder of your own; leave it out",

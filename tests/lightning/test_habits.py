@@ -120,7 +120,6 @@ def flags_of_the_trainer(folder: Path) -> None:
 
 def a_look_at_what_was_made(folder: Path) -> None:
     module = FinetuneModule(FINE, data=data_with_gaps())
-    assert repr(module).startswith("FinetuneModule(\n  network.encoder.width=8, network.encoder.depth=2")
     assert module.hparams["options"] == FINE
     assert all(weight.dim() == (2 if name.endswith("weight") else 1) for name, weight in module.state_dict().items())
 
@@ -141,7 +140,10 @@ def test_habits_of_lightnings_users_work(habit: Callable[[Path], None], tmp_path
 @pytest.mark.parametrize(
     ("habit", "sentence"),
     [
-        (lambda: FinetuneModule()(torch.ones(2, M)), r"no networks before it meets a table: give it data"),
+        (
+            lambda: FinetuneModule()(torch.ones(2, M)),
+            r"no networks before it meets a table: give it data, as in FinetuneModule\(data=data\)",
+        ),
         (lambda: PretrainModule(data=data_with_gaps())(torch.ones(2, 9)), r"takes rows as a tensor \(N, 3\)"),
         (lambda: PretrainModule(data=data_with_gaps(2))(torch.ones(2, M)), r"takes rows as a tensor \(2, N, 3\)"),
         (lambda: PretrainModule(data=data_with_gaps())(np.ones((2, M))), r"data\.rows\(frame\) .* and not ndarray"),

@@ -14,6 +14,7 @@ from pytorch_lightning.callbacks import (
     EarlyStopping,
     ModelCheckpoint,
 )
+from pytorch_lightning.demos.boring_classes import BoringModel
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score
 
@@ -139,7 +140,7 @@ def test_ten_lines_pretrain_fine_tune_keep_and_test(tmp_path: Path) -> None:
     means = [measured[f"test_accuracy/trial_{trial}"] for trial in data.trials]
     assert measured["test_accuracy"] == pytest.approx(np.mean(means))
     assert (loaded.options, after) == (tuple(FINE), measured)
-    with pytest.raises(UsageError, match=r"use FinetuneModule\.load_from_checkpoint\(\.\.\., data=data\)"):
+    with pytest.raises(UsageError, match=r"FinetuneModule\.load_from_checkpoint\(\.\.\., data=data\)"):
         FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt")
 
 
@@ -169,7 +170,7 @@ def test_numbers_are_measured_by_their_own_metrics() -> None:
     ("make", "sentence"),
     [
         (partial(TableDataModule, "f.csv", "y", ["corruption=mean"]), "give it to the module"),
-        (partial(TableDataModule, "f.csv", "y", ["trials=3"]), "the number of trials is an argument"),
+        (partial(TableDataModule, "f.csv", "y", ["trials=3"]), "The number of trials is an argument, trials=N"),
         (
             partial(TableDataModule, pd.DataFrame({"a": [1]}), "y"),
             "'y' is not a column of the table. Its columns are: 'a'.",
@@ -222,8 +223,14 @@ def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "y": np.arange(60) % 2})
     with pytest.raises(UsageError, match="not one for this table"):
         FinetuneModule(FINE, encoder=pretraining.encoder, data=TableDataModule(frame, "y"))
+    with pytest.raises(UsageError, match="The module is not one for this table and these options"):
+        trainer().fit(pretraining, TableDataModule(frame, "y"))
+    with pytest.raises(UsageError, match="not one for this table"):
+        FinetuneModule(["network.encoder.depth=1"], encoder=pretraining.encoder, data=wdbc())
     with pytest.raises(UsageError, match="give the trainer a data module of it"):
         trainer().fit(PretrainModule(SMALL), [1])
+    with pytest.raises(UsageError, match=r"is set up by a pl\.Trainer with a PretrainModule"):
+        trainer().fit(BoringModel(), wdbc())
     with pytest.raises(UsageError, match="precision='bf16-true' is not served"):
         trainer(precision="bf16-true").fit(PretrainModule(SMALL), wdbc())
 
