@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ..options.option import option
-from .rivals import Floats, Ints, Lesson, Rival
+from .rivals import Floats, Ints, Lesson, Rival, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,20 +24,6 @@ SHARE_OF_A_LEAF = 10
 def smallest(usual: int, n_labels: int) -> int:
     """The usual number of rows, or a tenth of the labels if that is less, at least one."""
     return max(1, min(usual, n_labels // SHARE_OF_A_LEAF))
-
-
-def typed(stack: "Stack", rows: Ints) -> "pd.DataFrame":
-    """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; columns of categories have pandas's type for them."""
-    import pandas as pd
-
-    frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
-    frame.columns = pd.Index([f"x{place}" for place in range(frame.shape[1])])
-    for name, n_categories in zip(frame.columns, stack.table.n_categories, strict=True):
-        if n_categories:
-            # All categories of the table, also those that these rows lack: codes must mean the same in both parts.
-            kind = pd.CategoricalDtype(list(range(n_categories)))
-            frame[name] = frame[name].astype("int64").astype(kind)
-    return frame
 
 
 @dataclass

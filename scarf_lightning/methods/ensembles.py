@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..options.option import option
-from .method import Method, MethodResult, SupervisedPhase, bootstrap_sample
+from .method import Method, MethodResult, SupervisedPhase, bootstrap_samples
 
 if TYPE_CHECKING:
     from ..data.datamodule import Examples
@@ -41,11 +41,7 @@ class Bagging(Method):
     def bootstrapped(self, stack: "Stack", member: int) -> "Examples":
         """The rows that a member learns from, of each trial."""
         data = stack.data
-        n = data.labelled.shape[1]
-        samples = []
-        for trial in data.trials:
-            samples.append(bootstrap_sample(stack, trial, member, n))
-        drawn = np.stack(samples)
+        drawn = bootstrap_samples(stack, member, data.labelled.shape[1])
         return stack.examples(
             np.take_along_axis(data.labelled, drawn, axis=1), np.take_along_axis(data.labels, drawn, axis=1)
         )

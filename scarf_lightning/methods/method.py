@@ -158,7 +158,7 @@ class RaggedMethod(Method):
         """Train the one trial of the stack and predict the rows ``stack.data.predicted``."""
 
 
-def bootstrap_sample(stack: "Stack", trial: int, model: int, n: int) -> NDArray[np.int64]:
-    """Positions ``(n,)`` of as many rows as there are, drawn with replacement from the trial's stream for a model."""
-    random = stack.streams.numpy(trial, Purpose.BOOTSTRAP, model)
-    return random.integers(n, size=n)
+def bootstrap_samples(stack: "Stack", model: int, n: int) -> NDArray[np.int64]:
+    """Positions ``(T, n)`` of as many rows as there are, drawn with replacement from each trial's stream."""
+    streams = [stack.streams.numpy(trial, Purpose.BOOTSTRAP, model) for trial in stack.data.trials]
+    return np.stack([random.integers(n, size=n) for random in streams])

@@ -10,8 +10,7 @@ import numpy as np
 from ..data.preprocessing import Ordinal
 from ..errors import UsageError
 from ..options.option import option
-from .boosting import typed
-from .rivals import Floats, Ints, Lesson, Rival, found_class, numbered
+from .rivals import Floats, Ints, Lesson, Rival, found_class, numbered, typed
 
 if TYPE_CHECKING:
     from ..engine.stack import Stack

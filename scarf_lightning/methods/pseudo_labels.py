@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options.option import option
-from .method import MethodResult, RaggedMethod, SupervisedPhase, bootstrap_sample
+from .method import MethodResult, RaggedMethod, SupervisedPhase, bootstrap_samples
 
 if TYPE_CHECKING:
     from ..data.datamodule import Examples
@@ -137,7 +137,7 @@ class TriTrain(PseudoLabelling):
 
     def _bootstrapped(self, stack: "Stack", start: PseudoLabels, model: int) -> PseudoLabels:
         """The first training set of a model: as many of the labelled rows as there are, drawn with replacement."""
-        sample = bootstrap_sample(stack, stack.data.trials[0], model, len(start.rows))
+        (sample,) = bootstrap_samples(stack, model, len(start.rows))
         return PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled)
 
 

@@ -175,6 +175,8 @@ class Probe(Method):
     k: int = option(5, "number of neighbours", "[1, inf)")
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        from sklearn.preprocessing import StandardScaler
+
         target, weights = stack.table.target, stack.row_weights()
         if weights is not None and self.classifier == "knn":
             raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
@@ -183,32 +185,25 @@ class Probe(Method):
         predicted = stack.embed(stack.data.predicted, phase.pretrained)
 
         def learn(position: int, labels: Labels) -> Floats:
-            model = self._model(target, len(labels))
-            options = {}
-            if weights is not None:
-                # Of a pipeline, the last step learns from the labels.
-                last_step, _ = model.steps[-1]
-                options[f"{last_step}__sample_weight"] = weights[position]
-            model.fit(labelled[position].astype(np.float64), labels, **options)
-            return target.predicted_by(model, predicted[position].astype(np.float64))
+            train, rows = (embedded[position].astype(np.float64) for embedded in (labelled, predicted))
+            scaler = StandardScaler().fit(train)
+            row_weights = {} if weights is None else {"sample_weight": weights[position]}
+            model = self._model(target, len(labels)).fit(scaler.transform(train), labels, **row_weights)
+            return target.predicted_by(model, scaler.transform(rows))
 
         return trial_by_trial(stack, learn)
 
     def _model(self, target: Target, n_rows: int) -> Any:
-        """The model after a standardisation, before its fit to ``n_rows`` rows."""
+        """The model before its fit to ``n_rows`` rows."""
         from sklearn.linear_model import LogisticRegression, Ridge
         from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
         if self.classifier == "logistic":
             logistic, ridge = (LogisticRegression(C=self.C, max_iter=10_000), Ridge(1 / self.C))
-            model = target.choose(classifier=logistic, regressor=ridge)
-        else:
-            neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
-            # A regime of few labels may have fewer rows than neighbours, which scikit-learn refuses.
-            model = neighbours(min(self.k, n_rows))
-        return make_pipeline(StandardScaler(), model)
+            return target.choose(classifier=logistic, regressor=ridge)
+        neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
+        # A regime of few labels may have fewer rows than neighbours, which scikit-learn refuses.
+        return neighbours(min(self.k, n_rows))
 
 
 @dataclass
@@ -357,6 +352,20 @@ def numbered(stack: "Stack", rows: Ints, encoding: Ordinal) -> Floats:
     return features
 
 
+def typed(stack: "Stack", rows: Ints) -> "pd.DataFrame":
+    """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; columns of categories have pandas's type for them."""
+    import pandas as pd
+
+    frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
+    frame.columns = pd.Index([f"x{place}" for place in range(frame.shape[1])])
+    for name, n_categories in zip(frame.columns, stack.table.n_categories, strict=True):
+        if n_categories:
+            # All categories of the table, also those that these rows lack: codes must mean the same in both parts.
+            kind = pd.CategoricalDtype(list(range(n_categories)))
+            frame[name] = frame[name].astype("int64").astype(kind)
+    return frame
+
+
 @dataclass
 class CatBoost(Rival):
     """CatBoostClassifier or CatBoostRegressor on typed columns.
@@ -396,8 +405,4 @@ class CatBoost(Rival):
         }
 
     def features(self, stack: "Stack", rows: Ints) -> "pd.DataFrame":
-        """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; codes of categories are integers."""
-        import pandas as pd
-
-        frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
-        return frame.astype({int(column): "int64" for column in np.flatnonzero(stack.table.is_categorical)})
+        return typed(stack, rows)
