@@ -30,6 +30,8 @@ from ..machine import keep_freed_memory
 from ..options.settings import TF32, TrainerSettings
 
 DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32, TF32: torch.float32}
+LOGGERS = ("pytorch_lightning", "lightning.fabric", "lightning_fabric")
+"""Loggers that are silenced in training."""
 AMPERE = 8
 """The major compute capability of Nvidia's first GPUs with TF32 products."""
 CPU_STACK, ACCELERATOR_STACK = 10, 30
@@ -228,6 +230,6 @@ def prepare_process(threads: int) -> None:
     """Set this process's threads, keep freed memory for the next step, and silence messages that need no action."""
     torch.set_num_threads(threads)
     keep_freed_memory()
-    for name in ("pytorch_lightning", "lightning.fabric", "lightning_fabric"):
+    for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")

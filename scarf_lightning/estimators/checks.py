@@ -62,12 +62,11 @@ def check_arrays(model: Model) -> None:
 
 def _compare(arrays: Weights, **parts: nn.Module) -> None:
     """Compare the shapes of arrays, but for the trial axis, with those of modules on no device."""
+    found = {name: array.shape[1:] for name, array in arrays.items()}
     expected: dict[str, tuple[int, ...]] = {}
     for part, module in parts.items():
         expected |= {f"{part}.{name}": tuple(each.shape[1:]) for name, each in state(module).items()}
-    for name in sorted({*arrays, *expected}):
-        if name not in arrays or name not in expected:
-            fault = "not part of the described network" if name in arrays else "missing"
-            raise DamagedRecordError(f"{name} is {fault}")
-        if arrays[name].shape[1:] != expected[name]:
-            raise DamagedRecordError(f"{name} has the shape {arrays[name].shape[1:]}, and not {expected[name]}")
+    for name in sorted({*found, *expected}):
+        shape, described = (shapes.get(name, "missing") for shapes in (found, expected))
+        if shape != described:
+            raise DamagedRecordError(f"{name} is {shape}, and in the described network {described}")

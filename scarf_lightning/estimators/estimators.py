@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from ..data.table import Table
 from ..data.targets import Classes, Number, Target
@@ -68,8 +68,7 @@ class ScarfPredictor(ScarfEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of n rows, in the type of the labels that `fit` was given, or their number; ``(n,)``."""
-        check_is_fitted(self)
-        return np.asarray(self.model_.predict(self._rows(X)))
+        return self._fitted.predict(self._rows(X))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
         """Read the task of a fit: the cell, its table, and the model that networks start from."""
@@ -81,7 +80,7 @@ class ScarfPredictor(ScarfEstimator):
         labels = self._labels(y)
         default = self._default(labels)
         config = self._config(default)
-        weights = weights_of(labels, sample_weight, self._weights_of_classes)
+        weights = weights_of(labels, sample_weight, getattr(self, "class_weight", None))
         table = table_of(given, target_of(labels, self._kind), config, weights)
         return Task(config, table, labels, given, default)
 
@@ -91,11 +90,6 @@ class ScarfPredictor(ScarfEstimator):
 
     def _default(self, labels: GivenLabels) -> Default | None:
         """The training where the user has chosen nothing, if that depends on the labels."""
-        return None
-
-    @property
-    def _weights_of_classes(self) -> Mapping[Any, float] | None:
-        """The weight of each class, if each has one of its own."""
         return None
 
 
@@ -182,15 +176,14 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``."""
-        check_is_fitted(self)
-        return np.asarray(self.model_.predict_proba(self._rows(X)))
+        return self._fitted.predict_proba(self._rows(X))
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         return labels_of_classes(y)
 
     def _default(self, labels: GivenLabels) -> Default | None:
         # Rows without a label are what pre-training is for.
-        if self._chooses_training or labels.n_unlabelled:
+        if self._chooses_training or not labels.is_known.all():
             return None
         return default_for(len(labels.known))
 
@@ -198,11 +191,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     def _chooses_training(self) -> bool:
         """True if the user has chosen a part of the training, and so means the training that is described."""
         is_chosen = set(self._axes()) - {"pretrain"} or plain(self.pretrain) not in (AUTO, "none")
-        return bool(is_chosen) or not all(str(option).startswith(OF_THE_TABLE) for option in self.options or {})
-
-    @property
-    def _weights_of_classes(self) -> Mapping[Any, float] | None:
-        return self.class_weight if isinstance(self.class_weight, Mapping) else None
+        return bool(is_chosen) or not all(option.startswith(OF_THE_TABLE) for option in self._options)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from ..data.copies import PARTS
 from ..data.splits import Shuffled, Split, Splitting
 from ..data.table import Table
 from ..data.targets import Classes, Target
-from ..engine.hardware import choose_hardware, own_torch, prepare_process
+from ..engine.hardware import LOGGERS, choose_hardware, own_torch, prepare_process
 from ..errors import UsageError
 from ..options import Config
 from ..results import StackRecord, StoredTrial
@@ -28,9 +28,6 @@ ENOUGH = 30
 """Rows that can tell whether pre-training helps. The losses of fewer are too skewed for an interval."""
 SMALLEST = 1e-12
 """The smallest probability in a loss."""
-
-LOGGERS = ("pytorch_lightning", "lightning.fabric", "lightning_fabric")
-"""Loggers that are silenced in training."""
 
 
 class WithoutTest(Splitting):
@@ -54,7 +51,7 @@ class WithoutTest(Splitting):
         return rule.without_test(rule.split(table, random))
 
 
-TrialRow = dict[str, object]
+TrialRow = Mapping[str, Any]
 """A row of a trial, as `scarf_lightning.results.load` has it."""
 
 
@@ -66,7 +63,7 @@ def train(
     Args:
         chooses: train all trials from scratch too, and keep the pre-trained ones only if pre-training lowers the
             loss of validation rows by more than chance would.
-        verbose: show progress, and what was chosen.
+        verbose: show progress.
 
     Returns:
         The model, a row for each trial, and what was chosen, in a sentence.
@@ -76,30 +73,23 @@ def train(
         # Both ways must be tried on the same rows, so the rows that choose are held back from both.
         if chooses and training.config.is_pretrained:
             training, records, choice = _chosen(replace(training, holds_back=True))
-            if verbose:
-                screen(stderr=True).say(choice)
         else:
             records = [training.run(trials, block).record(trials) for trials, block in _stacks(training)]
     for sentence in dict.fromkeys(sentence for record in records for sentence in record.faults):
         warnings.warn(sentence, UserWarning, stacklevel=3)
-    rows: list[TrialRow] = []
     kept: list[StoredTrial] = []
     for record in records:
-        rows += map(dict, record.rows)
         kept += StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
-    return _voting(training, kept, table.target), rows, choice
+    return _voting(training, kept, table.target), [trial.row for trial in kept], choice
 
 
 def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
-    rows: list[TrialRow] = []
     kept: list[StoredTrial] = []
     with _prepared(config, table, verbose=verbose) as training:
         for wanted, block in _stacks(training):
-            own, trials = _encoders(training, wanted, block)
-            rows += own
-            kept += trials
-    return _voting(training, kept, None), rows
+            kept += _encoders(training, wanted, block)
+    return _voting(training, kept, None), [trial.row for trial in kept]
 
 
 @contextmanager
@@ -111,7 +101,7 @@ def _prepared(config: Config, table: Table, *, verbose: bool) -> Iterator[CellTr
     """
     from ..trying import check_used
 
-    notes = list(check_used([config]))
+    notes = check_used([config])
     console = screen(stderr=True) if verbose else None
     # An estimator runs inside somebody's program, which must find its process as it left it.
     threads = torch.get_num_threads()
@@ -122,11 +112,9 @@ def _prepared(config: Config, table: Table, *, verbose: bool) -> Iterator[CellTr
             with own_torch():
                 hardware = choose_hardware(config.trainer)
                 training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
-                notes += training.notes
-                if training.warning is not None:
-                    notes.append(training.warning)
-                for note in notes:
-                    warnings.warn(note, UserWarning, stacklevel=5)
+                for note in (*notes, *training.notes, training.warning):
+                    if note is not None:
+                        warnings.warn(note, UserWarning, stacklevel=5)
                 yield training
         finally:
             torch.set_num_threads(threads)
@@ -143,8 +131,8 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
     """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
     # The same splits and streams, so that the losses are paired row by row.
     scratch = pretrained.from_scratch()
-    n_rows = sum(pretrained.stack(trials).data.validation.size for trials, _ in _stacks(pretrained))
     scratch_records, scratch_losses = _losses(scratch)
+    n_rows = len(scratch_losses)
     # A trial that diverged is worse by whatever rows.
     if n_rows < ENOUGH and np.isfinite(scratch_losses).all():
         return scratch, scratch_records, f"{n_rows} validation rows are too few to tell: {CHEAPER}."
@@ -203,10 +191,8 @@ def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.f
     return False, f"No clear difference on {rows} ({means}): {CHEAPER}."
 
 
-def _encoders(
-    training: CellTraining, wanted: Sequence[int], trials: Sequence[int]
-) -> tuple[list[TrialRow], list[StoredTrial]]:
-    """Pre-train a stack: a row for each trial, and its encoders."""
+def _encoders(training: CellTraining, wanted: Sequence[int], trials: Sequence[int]) -> list[StoredTrial]:
+    """Pre-train a stack: its encoders."""
     stack = training.stack(trials)
     fit = training.pretrain(stack)
     assert fit is not None
@@ -217,13 +203,8 @@ def _encoders(
             diverged = "pretrain" if fit.diverged[position] else None
             n_epochs = int(fit.epochs[position])
             rows.append({"trial": trial, "diverged": diverged, "pretrain_epochs": n_epochs})
-    encoder = {}
-    for name, weight in fit.part("encoder").items():
-        encoder[f"encoder.{name}"] = weight.cpu().numpy()
-    vectors = stack.data.preprocessing.arrays()
-    # No label was seen, so there is no target to undo the scaling of.
-    vectors.pop("target", None)
-    return rows, StoredTrial.of_stack(rows, vectors, encoder)
+    encoder = {f"encoder.{name}": weight.cpu().numpy() for name, weight in fit.part("encoder").items()}
+    return StoredTrial.of_stack(rows, stack.data.preprocessing.arrays(), encoder)
 
 
 def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | None) -> Model:

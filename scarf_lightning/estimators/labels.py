@@ -32,11 +32,6 @@ class GivenLabels:
     known: NDArray[Any]
     is_known: NDArray[np.bool_]
 
-    @property
-    def n_unlabelled(self) -> int:
-        """The number of rows without a label."""
-        return int((~self.is_known).sum())
-
     def column(self) -> "pd.Series[Any]":
         """The labels as a column named y, missing in rows without one."""
         values = np.full(len(self.is_known), None, dtype=object)
@@ -96,14 +91,15 @@ def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
 
 
 def weights_of(
-    labels: GivenLabels, sample_weight: Any, class_weight: Mapping[Any, float] | None
+    labels: GivenLabels, sample_weight: Any, class_weight: Mapping[Any, float] | str | None
 ) -> NDArray[np.float64]:
     """The weight of each row ``(n,)``: its own times that of its class. Rows without a label have the mean weight of a
     class.
 
     Args:
         sample_weight: the rows' own, ``(n,)`` or one number; None weighs them alike.
-        class_weight: by label, 1 for those that are left out; None weighs them alike.
+        class_weight: by label, 1 for those that are left out; ``balanced`` is left to training, and None weighs them
+            alike.
 
     Raises:
         ValueError: a weight is negative or not finite, there are more or fewer than rows, or a class does not occur.
@@ -114,7 +110,7 @@ def weights_of(
     )
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    if class_weight is not None:
+    if isinstance(class_weight, Mapping):
         label_weights = compute_sample_weight(dict(class_weight), labels.known)
         # NaN is not negative, and no weight either.
         if not (label_weights >= 0).all():

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..options import Config, build
 from ..options.settings import LayerSettings, NetworkSettings
 from ..randomness import Roster, Streams
 from ..results import StoredTrial
-from .saving import place, save
+from .saving import save
 
 ROWS_AT_ONCE = 1024
 Floats = NDArray[np.float64]
@@ -156,7 +157,7 @@ class Model:
         Raises:
             UsageError: the folder is a link, holds a file that is not part of a model, or cannot be written.
         """
-        save(place(folder), self.description, self.weights, self.preprocessing.arrays())
+        save(Path(folder).expanduser(), self.description, self.weights, self.preprocessing.arrays())
 
     @property
     def trials(self) -> list[int]:
@@ -258,7 +259,9 @@ class Model:
         # A cell of a file knows its columns by name alone.
         if not inputs or array.ndim != 2 or array.shape[1] != len(inputs):
             other = f", or an array (n, {len(inputs)})" if inputs else ""
-            raise UsageError(f"The rows must be a table with the names of columns{other}, not {_shape(rows)}.")
+            raise UsageError(
+                f"The rows must be a table with the names of columns{other}, and not of the shape {array.shape}."
+            )
         return pd.DataFrame(array, columns=list(inputs))
 
     def _mean(self, rows: Any) -> Floats:
@@ -286,12 +289,6 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         """The arrays and plain values, without the networks that were built of them."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
-
-
-def _shape(rows: Any) -> str:
-    """The kind of what should be rows, with its shape if it has one."""
-    shape = getattr(rows, "shape", None)
-    return type(rows).__name__ if shape is None else f"{type(rows).__name__} {tuple(shape)}"
 
 
 def why_no_model(config: Config) -> str | None:

@@ -17,7 +17,7 @@ from ..version import __version__
 from .cell_models import Phase, model_of_cell
 from .checks import check_arrays, check_imported
 from .model import Description, Model
-from .saving import CONTENTS, KIND, LAYOUT, PREPROCESSING, place
+from .saving import CONTENTS, KIND, LAYOUT, PREPROCESSING
 
 
 def load_model(path: str | PathLike[str], plugins: Collection[str] = (), *, phase: Phase | None = None) -> Model:
@@ -36,7 +36,7 @@ def load_model(path: str | PathLike[str], plugins: Collection[str] = (), *, phas
         UsageError: there is no such model, cell or phase; something is damaged or of another version; weights
             were not kept, with the command that trains them again; or a plugin is needed that is not named.
     """
-    folder = place(path)
+    folder = Path(path).expanduser()
     if phase not in (None, *get_args(Phase)):
         raise UsageError(unknown_name(f"phase={phase} is unknown", str(phase), get_args(Phase), "the phases"))
     # A cell has no such file itself: its saved model lies in a folder of its own within it.

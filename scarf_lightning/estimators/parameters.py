@@ -1,22 +1,19 @@
 """From the parameters of an estimator to the configuration of its cell."""
 
 from collections.abc import Collection, Iterable, Mapping
-from copy import deepcopy
 from functools import cache
 from os import PathLike
 from typing import Any
 
 import torch
-from hydra import compose
-from omegaconf import DictConfig, OmegaConf
 
 from ..data.targets import Target
 from ..errors import UsageError
-from ..options import Config, check_combination, unused_options, within_max_epochs
+from ..options import Config, check_combination, unused_options
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import check_target, is_in
-from ..sweeping.folders import CONF
-from ..sweeping.hydra import hydra_started, read_config
+from ..sweeping.composed import overrides_of_options
+from ..sweeping.composer import Composer, composing
 from .model import why_no_model
 
 OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind", "unlabelled")
@@ -80,24 +77,13 @@ def config_of(
     if kind is None:
         _refuse_effectless(given, OF_LABELS)
     _refuse_others(given)
-    plugins = [str(name) for name in given.get("plugins", ())]
-    # Only a choice of a part needs Hydra; values are written into the configuration that it composes.
-    groups = _axes(given)
-    for name, value in given.items():
-        if isinstance(value, Mapping):
-            example = {f"{name}.{option}": each for option, each in value.items()}
-            raise UsageError(f"options: {name} must be no dictionary; write its options with a dot, as in {example}.")
+    # X is read as a file is, so its options are those of a file.
+    overrides = ("dataset=csv", *overrides_of_options({**given, **parameters, **ALWAYS}))
+    plugins = [each for each in overrides if each.startswith("plugins=")]
     # The source of a plugin may change between fits, so its options are not remembered.
-    composed = _composed.__wrapped__ if plugins else _composed
-    overrides = tuple(f"{name}={value}" for name, value in groups.items())
-    # The remembered configuration is shared by all fits.
-    config = deepcopy(composed(overrides, tuple(plugins)))
-    OmegaConf.set_struct(config, False)
-    for name, value in {**given, **parameters, **ALWAYS, "plugins": plugins}.items():
-        if name not in groups:
-            OmegaConf.update(config, name, value, force_add=True)
+    composer = _composer.__wrapped__ if plugins else _composer
     try:
-        chosen = within_max_epochs(read_config(config), given)
+        chosen = composer(*plugins)(overrides)
     except UsageError as error:
         raise UsageError(_parameter_sentence(str(error))) from error
     check_combination(chosen)
@@ -135,19 +121,7 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
             raise UsageError(f"options: {option} belongs to train.py; leave it out.")
 
 
-def _axes(given: Mapping[str, Any]) -> dict[str, str]:
-    """The options that choose a part, by axis."""
-    choices = {}
-    for name, value in given.items():
-        if "." not in name and (CONF / name).is_dir():
-            if not isinstance(value, str):
-                raise UsageError(f"{name} must be the name of an option, not {value!r}; for none it is 'none'.")
-            choices[name] = value
-    return choices
-
-
 @cache
-def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
-    with hydra_started(plugins):
-        # X is read as a file is, so its options are those of a file.
-        return compose("train", overrides=["dataset=csv", *overrides])
+def _composer(*overrides: str) -> Composer:
+    with composing(overrides) as composer:
+        return composer

@@ -74,11 +74,11 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[Note],
     # Such splits need the rows and their labels alone.
     if kind in BY_NOTHING:
         return None, [], frame
-    # The splits of files and of a task on OpenML.
-    if "column" not in config.split:
-        raise UsageError(f"split={kind} has no meaning for an estimator; use split=column with a column of X.")
     if column not in frame.columns:
-        raise UsageError(f"split={kind} splits by a column of X: set options={{'split.column': NAME}}, not {column!r}.")
+        raise UsageError(
+            f"An estimator splits by a column of X, and not by split={kind} with split.column={column}; set options="
+            "{'split': 'group', 'split.column': NAME}."
+        )
     # The column that splits is no feature: the groups, or times, of new rows are others.
     values, notes = split_values(kind, frame[column], SOURCE, config.dataset.decimal)
     return values, notes, frame.drop(columns=column)

@@ -10,18 +10,15 @@ shapes are checked before anything is built.
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from os import PathLike
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save as as_safetensors
 
 from ..errors import UsageError
-from ..results.files import UNFINISHED, DamagedRecordError, temporary
+from ..results.files import DamagedRecordError, temporary
 from ..results.records import WEIGHTS, new_record, read_record
 
 if TYPE_CHECKING:
@@ -32,14 +29,6 @@ PREPROCESSING = "preprocessing.safetensors"
 KIND = "scarf-lightning model"
 LAYOUT = 6
 """Version of the description's layout."""
-
-
-def place(path: "str | PathLike[str]") -> Path:
-    """A path, with ``~`` for the user's home. Raises UsageError if it is none."""
-    try:
-        return Path(path).expanduser()
-    except (TypeError, RuntimeError) as error:
-        raise UsageError(f"The folder of a model must be a path, not {path!r}: {error}.") from error
 
 
 def save(
@@ -74,8 +63,6 @@ def _is_replaced(folder: Path) -> bool:
         raise UsageError(f"{folder} is a link; name the folder that it leads to, or another one.")
     if not folder.exists():
         return False
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is a file; name a folder.")
     there = sorted(path.name for path in folder.iterdir())
     try:
         files = {CONTENTS, *read_record(folder, CONTENTS, KIND)["files"]} if there else set()
@@ -89,12 +76,11 @@ def _is_replaced(folder: Path) -> bool:
 
 def _replace(folder: Path, made: Path) -> None:
     """Put a new folder in the place of a model's. The old one comes back if that fails."""
-    old = folder.parent / f"{UNFINISHED}{uuid4().hex}"
-    try:
-        folder.rename(old)
-        made.rename(folder)
-    except BaseException:
-        if old.exists():
-            old.rename(folder)
-        raise
-    rmtree(old)
+    with temporary(folder) as old:
+        try:
+            folder.rename(old)
+            made.rename(folder)
+        except BaseException:
+            if old.exists():
+                old.rename(folder)
+            raise

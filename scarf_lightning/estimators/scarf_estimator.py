@@ -20,6 +20,7 @@ from ..data.table import Table
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config
+from ..sweeping.folders import flat
 from .defaults import Default
 from .model import Model
 from .parameters import config_of, plain
@@ -66,43 +67,31 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The parameters, with ``deep`` also single options by the names that `set_params` takes."""
         parameters: dict[str, Any] = super().get_params(deep)
         if deep and isinstance(self.options, Mapping):
-            for option, value in self.options.items():
-                if "." in option:
-                    parameters[option.replace(".", DOT)] = value
+            parameters |= {name.replace(".", DOT): value for name, value in self.options.items() if "." in name}
         return parameters
 
     def set_params(self, **params: Any) -> "ScarfEstimator":
         """Set parameters, and single options with ``__`` for the dot, also in a grid: ``corruption__rate=0.3``."""
-        options, own = {}, {}
-        for name, value in params.items():
-            # Keyword arguments have no dots, and grids of scikit-learn are keyword arguments.
-            if DOT in name:
-                options[name.replace(DOT, ".")] = value
-            else:
-                own[name] = value
-        super().set_params(**own)
+        # Keyword arguments have no dots, and grids of scikit-learn are keyword arguments.
+        options = {name.replace(DOT, "."): params.pop(name) for name in list(params) if DOT in name}
+        super().set_params(**params)
         if options:
-            self.options = dict(self.options or {}) | options
+            self.options = {**(self.options or {}), **options}
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Embeddings of n rows, those of the trials side by side: float32 ``(n, n_trials * width)``."""
-        check_is_fitted(self)
-        return np.asarray(self.model_.transform(self._rows(X)))
+        return self._fitted.transform(self._rows(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """``embedding_<trial>_<number>``."""
-        check_is_fitted(self)
-        width = self.model_.encoder.width
-        names = []
-        for trial in self.model_.trials:
-            names += [f"embedding_{trial}_{number}" for number in range(width)]
+        numbers = range(self._fitted.encoder.width)
+        names = [f"embedding_{trial}_{number}" for trial in self._fitted.trials for number in numbers]
         return np.array(names, dtype=object)
 
     def save(self, folder: "str | PathLike[str]") -> None:
         """Write the networks into a folder that `scarf_lightning.load_model` opens; see `Model.save`."""
-        check_is_fitted(self)
-        self.model_.save(folder)
+        self._fitted.save(folder)
 
     @property
     def trials_(self) -> pd.DataFrame:
@@ -113,6 +102,20 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def reading_(self) -> pd.DataFrame:
         """A row for each column of X: how it was read."""
         return pd.DataFrame(self._reading)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options by their names on the command line."""
+        options = plain(self.options or {})
+        if not isinstance(options, Mapping):
+            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {options!r}.")
+        return dict(flat(options))
+
+    @property
+    def _fitted(self) -> Model:
+        """The model. Raises scikit-learn's NotFittedError before `fit`."""
+        check_is_fitted(self)
+        return self.model_
 
     def _axes(self) -> dict[str, Any]:
         """The choices of axes other than the defaults."""
@@ -125,9 +128,6 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _config(self, default: Default | None = None) -> Config:
         """The configuration of the cell that the parameters ask for, with what a default chooses beside them."""
-        options = plain(self.options or {})
-        if not isinstance(options, Mapping):
-            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {options!r}.")
         axes = self._axes() | dict(default.options if default is not None else {})
         seed = plain(self.random_state)
         # None or a generator: a whole number is drawn, so that the cell has one seed, as on the command line.
@@ -139,7 +139,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             # Weights of single classes are weights of rows, and no option of a cell.
             if value is not None and not isinstance(value, Mapping):
                 parameters[option] = value
-        return config_of({**axes, **options}, parameters, estimator=type(self).__name__, kind=self._kind)
+        return config_of({**axes, **self._options}, parameters, estimator=type(self).__name__, kind=self._kind)
 
     def _given(self, X: Any) -> pd.DataFrame:
         """X in `fit` as a frame. The columns of an array are called x0, x1 and so on."""
@@ -175,7 +175,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Set the attributes of a fitted estimator."""
         inputs, is_named = tuple(given.columns), frame_of(X) is not None
         self.model_ = replace(model, description=replace(model.description, inputs=inputs, is_named=is_named))
-        self._trials = plain([dict(row) for row in rows])
+        self._trials = plain(rows)
         self._reading = plain([vars(reading) for reading in table.reading])
         self._n_features_out = len(model.trials) * model.encoder.width
 

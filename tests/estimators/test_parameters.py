@@ -61,16 +61,17 @@ def test_a_number_of_epochs_that_is_set_is_the_largest(small_fit: Any) -> None:
         # By the name of the option, which is no parameter.
         ({"options": {"finetune.batch_size": 0}}, r"^finetune\.batch_size must be"),
         ({"options": {"finetune.batch_size": None}}, r"^finetune\.batch_size must be .*, not null\.$"),
-        (
-            {"options": {"finetune": {"max_epochs": 3}}},
-            r"^options: finetune must be no dictionary; .* with a dot, as in {'finetune\.max_epochs': 3}\.$",
-        ),
         ({"options": {"trials": 3}}, r"^options: trials is a parameter of its own; set n_trials\.$"),
     ],
 )
 def test_a_wrong_value_is_named_as_the_user_set_it(parameters: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         small(**parameters).fit(X, y)
+
+
+def test_a_dictionary_within_options_sets_the_options_of_a_section() -> None:
+    nested = small(options={"finetune": {"max_epochs": 2}, "dataset": {"drop": ["c"]}})
+    assert nested._config() == small(options={"finetune.max_epochs": 2, "dataset.drop": ["c"]})._config()
 
 
 class TestWeights:

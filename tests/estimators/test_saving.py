@@ -125,7 +125,10 @@ def at(*path: Any, value: Any = None) -> Callable[[dict[str, Any]], object]:
 
 
 CRAFTED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
-    (at("model", "classes", value=["a", "b", "c"]), r"head\.layers\.1\.bias has the shape \(1, 2\), and not \(1, 3\)"),
+    (
+        at("model", "classes", value=["a", "b", "c"]),
+        r"head\.layers\.1\.bias is \(1, 2\), and in the described network \(1, 3\)",
+    ),
     (at("model", "classes", value=["a", "a"]), "classes must be two different ones"),
     (at("model", "classes", value="ab"), "model.classes must be a list"),
     (at("model", "classes", value=[1, 2]), "model.classes must be a text, not 1"),
@@ -136,15 +139,15 @@ CRAFTED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (at("model", "precision", value="8-true"), "precision must be one of"),
     (at("model", "version", value=5), f"another version .*; load it there, or fit it again with {__version__}"),
     (at("model", "network", value="transformer"), "name=transformer is unknown"),
-    (at("model", "encoder", "width", value=100_000), r"has the shape \(1, 16\), and not \(1, 100000\)"),
+    (at("model", "encoder", "width", value=100_000), r"is \(1, 16\), and in the described network \(1, 100000\)"),
     (at("model", "encoder", "width", value="${oc.env:HOME}"), r"network\.encoder\.width must be a whole number"),
     (at("model", "encoder", "width", value={"a": 1}), "network.encoder.width must be a whole number"),
-    (at("model", "encoder", "depth", value=12), "encoder.body.layers.10.bias is missing"),
+    (at("model", "encoder", "depth", value=12), "encoder.body.layers.10.bias is missing, and in the described network"),
     (at("model", "head", "width", value=0), "head.width must be at least 1"),
     (at("model", "head", "colour", value="red"), "model.head.colour is not an option"),
     (at("model", "columns"), "model.columns is missing"),
     (at("model", "columns", 0, "indicators", value=10**12), "cannot have 1000000000000 indicators"),
-    (at("model", "columns", 0), r"has the shape \(30, 16\), and not \(28, 16\)"),
+    (at("model", "columns", 0), r"is \(30, 16\), and in the described network \(28, 16\)"),
     (at("model", "rules", 0, "rule", value="os.system"), "the rule 'os.system' is unknown"),
     (at("model", "rules", 0, "decimal"), "a rule of reading lacks 'decimal'"),
     (at("model", "file", value={"separator": ";"}), "model.file is not an option"),
@@ -186,7 +189,11 @@ class TestAFolderFromElsewhere:
             ("preprocessing", lambda arrays: arrays.update(fill=arrays["fill"][:, 1:]), "fill has the shape"),
             ("preprocessing", lambda arrays: arrays.update(scale=arrays["scale"] * np.inf), "NaN|infinite"),
             ("weights", lambda arrays: arrays.pop(BIAS), "head.layers.0.bias is missing"),
-            ("weights", lambda arrays: arrays.update(more=np.zeros(2)), "more is not part of the described network"),
+            (
+                "weights",
+                lambda arrays: arrays.update(more=np.zeros(2)),
+                r"more is \(\), and in the described network missing",
+            ),
             ("weights", lambda arrays: arrays.update({BIAS: np.array(["a"] * 2).view(np.uint8)}), "array"),
         ],
     )
