@@ -14,6 +14,7 @@ from ..options.axes import OF_THE_RUN
 from ..options.combinations import check_target, is_in
 from ..sweeping.composed import overrides_of_options
 from ..sweeping.composer import Composer, composing
+from ..sweeping.hydra import hydra_started
 from .model import why_no_model
 
 OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind", "unlabelled")
@@ -83,7 +84,9 @@ def config_of(
     # The source of a plugin may change between fits, so its options are not remembered.
     composer = _composer.__wrapped__ if plugins else _composer
     try:
-        chosen = composer(*plugins)(overrides)
+        # Other threads wait, and a program around us that uses Hydra keeps its own.
+        with hydra_started():
+            chosen = composer(*plugins)(overrides)
     except UsageError as error:
         raise UsageError(_parameter_sentence(str(error))) from error
     check_combination(chosen)

@@ -142,7 +142,7 @@ class TestRows:
             {"pretrain": "scarff"},
             r"^pretrain=scarff is not an option\. Did you mean scarf\? The options of pretrain are: ",
         ),
-        ({"pretrain": None}, "pretrain must be the name of an option, not None; for none it is 'none'"),
+        ({"pretrain": None}, "pretrain=null: every cell needs a choice of pretrain"),
         ({"corruption": "mean"}, "corruption is set, but has no effect on training"),
         (
             {"options": {"corruption.rat": 0.3}},
@@ -159,7 +159,7 @@ class TestRows:
         ({"n_trials": 0}, r"^n_trials must be at least 1, not 0\.$"),
         ({"n_trials": None}, r"^n_trials must be a whole number, not None\.$"),
         ({"random_state": -1}, r"^random_state must be at least 0, not -1\.$"),
-        ({"options": {"split": "group"}}, "split=group splits by a column of X: set options"),
+        ({"options": {"split": "group"}}, "An estimator splits by a column of X, and not by split=group"),
         ({"options": {"regime": "few"}}, "options: regime belongs to train.py; leave it out"),
         ({"options": {"dataset.drop": ["z"]}}, r"dataset\.drop names 'z', which is not a column of X"),
     ],
