@@ -68,7 +68,7 @@ registry looks up by name is imported when it is asked for, so only its imports 
 FRONT_DOORS = {"__init__.py": "cli"}
 """The package's public names are looked up when they are asked for, which leads to the top of the house."""
 OPTIONS_MAY_USE = {"errors", "importing"}
-KNOW_HYDRA = {"sweeping", "cli", "estimators"}
+KNOW_HYDRA = {"sweeping", "cli"}
 KNOW_LIGHTNING = {"data", "engine", "lightning", "loggers", "training"}
 FREE_OF_TORCH = {
     "options", "results", "sweeping", "reporting", "verdicts", "metrics", "intervals", "errors", "importing", "forks",
