@@ -13,8 +13,8 @@ from ..screen import command_line
 if TYPE_CHECKING:
     import pandas as pd
 
-MEANS = ("pretrain_epochs", "finetune_epochs", "validation_error", *PROBES)
-SUMS = ("pretrain_seconds", "finetune_seconds")
+MEANS = ("pretrain_epochs", "finetune_epochs", "pretrain_seconds", "finetune_seconds", "validation_error", *PROBES)
+"""Columns of trials that are no metric of the test rows."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class CellView:
         config: the resolved configuration, with the fingerprint, the number of trials, the command that trains the
             cell and the commits of the package that did.
         curves: a row for each epoch and trial.
-        summary: for each metric the mean over trials and the standard deviation ``<metric>_std``; mean epochs, and
-            seconds in all. Undefined values are left out. The ``validation_error`` is that of the kept weights, for a
+        summary: for each metric the mean over trials and the standard deviation ``<metric>_std``; mean epochs
+            and seconds. Undefined values are left out. The ``validation_error`` is that of the kept weights, for a
             search to choose by.
         trials: a row for each trial.
         failure: why the cell failed, if it did.
@@ -87,27 +87,24 @@ def run_name(dataset: str, overrides: Sequence[str], among: str | None = None) -
 
 
 def _summary(cell: StoredCell) -> dict[str, float]:
-    """The numbers of a run: means and standard deviations over trials, and sums."""
+    """The numbers of a run: means and standard deviations over trials."""
     import pandas as pd
 
     trials = cell.trials.assign(validation_error=validation_errors(cell))
     names = [metric.name for metric in metrics()]
     # A cell on numbers has no accuracy, and a trial that diverged no metric.
-    values = trials.reindex(columns=[*names, *MEANS, *SUMS]).astype("float64")
-    deviations = values[names].std().add_suffix("_std")
-    known = pd.concat([values[[*names, *MEANS]].mean(), deviations, values[[*SUMS]].sum(min_count=1)]).dropna()
+    values = trials.reindex(columns=[*names, *MEANS]).astype("float64")
+    known = pd.concat([values.mean(), values[names].std().add_suffix("_std")]).dropna()
     return {str(name): float(value) for name, value in known.items()} | {"trials": float(len(trials))}
 
 
 def validation_errors(cell: StoredCell) -> list[float]:
     """The error of each trial on its validation rows in the epoch whose weights it kept; NaN without a network."""
-    if "validation_error" not in cell.curves:
-        return [float("nan")] * len(cell.trials)
-    finetune = cell.curves[cell.curves["phase"] == "finetune"]
-    errors = finetune.set_index(["trial", "epoch"])["validation_error"]
+    curves = cell.curves.reindex(columns=["phase", "trial", "epoch", "validation_error"])
+    errors = curves[curves["phase"] == "finetune"].set_index(["trial", "epoch"])["validation_error"]
     # The epoch whose weights a trial kept is the best one, not the last.
-    kept = zip(cell.trials["trial"], cell.trials["finetune_best_epoch"], strict=True)
-    return [errors.get(trial_and_epoch, float("nan")) for trial_and_epoch in kept]
+    kept = cell.trials.reindex(columns=["trial", "finetune_best_epoch"])
+    return [errors.get(epoch, float("nan")) for epoch in kept.itertuples(index=False, name=None)]
 
 
 def mean_curves(curves: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:

@@ -41,16 +41,13 @@ def save_workspace(group: str, axes: Sequence[str], metric: Metric, settings: Wa
 
     group, file = group_name(group), results / FOLDER / ADDRESSES
     addresses = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    sections = sections_of(axes, metric)
-    shown = RunsetSettings(filters=[expr.Metric("Group") == group])
     if group in addresses:
         workspace = Workspace.from_url(addresses[group])
-        workspace.sections, workspace.runset_settings = sections, shown
     else:
         entity = settings.entity or wandb.Api().default_entity
-        workspace = Workspace(
-            entity=str(entity), project=settings.project, name=group, sections=sections, runset_settings=shown
-        )
+        workspace = Workspace(entity=str(entity), project=settings.project, name=group)
+    workspace.sections = sections_of(axes, metric)
+    workspace.runset_settings = RunsetSettings(filters=[expr.Metric("Group") == group])
     workspace.save()
     write_whole(file, json.dumps(addresses | {group: workspace.url}))
 

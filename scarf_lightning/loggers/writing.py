@@ -39,9 +39,13 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
                     from .wandb_runs import open_run
 
                     run = {"name": view.name, "group": view.group, "notes": view.failure}
-                    is_failed, n_trials = view.failure is not None, len(view.trials)
                     with open_run(
-                        settings.wandb, Path(results), view.id, run, n_trials=n_trials, failed=is_failed
+                        settings.wandb,
+                        Path(results),
+                        view.id,
+                        run,
+                        n_trials=len(view.trials),
+                        failed=view.failure is not None,
                     ) as logger:
                         write(view, logger, view.config)
                 else:
@@ -75,9 +79,7 @@ def write(view: CellView, logger: "Logger", config: Mapping[str, Any]) -> None:
                 logger.log_table("trials_table", dataframe=plain_table(view.trials))
             else:
                 _log_rows(logger, "trials", view.trials.set_index("trial").select_dtypes("number"))
-        if view.summary:
-            summary = {f"summary/{name}": value for name, value in view.summary.items()}
-            logger.log_metrics(summary, 0)
+        logger.log_metrics({f"summary/{name}": value for name, value in view.summary.items()}, 0)
         if view.failure is None:
             status = "success"
     finally:
