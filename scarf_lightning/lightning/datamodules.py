@@ -45,7 +45,8 @@ class TableDataModule(pl.LightningDataModule):
     """A table of one's own, for Lightning's own loop.
 
     A batch holds the same number of rows for each of ``T`` trials, which have splits, networks and random numbers of
-    their own. It is the batch that a cell of ``train.py`` with the same options sees.
+    their own. It is the batch that a cell of ``train.py`` with the same options sees. ``seed=N`` is the seed of all of
+    them; ``pl.seed_everything`` changes none.
 
     Args:
         table: a file, or a table of any library.
