@@ -21,7 +21,7 @@ from ..options.axes import BASES, classes, parts
 from ..options.combinations import own_parts
 from ..options.plugins import load_plugins
 from .bench import N_ROWS, TRIALS, Trained, made, tables_for
-from .questions import ROUNDING, WrongError, called, check_company, check_trained, watch
+from .questions import ROUNDING, WrongError, called, check_company, check_hidden, check_trained, watch
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,7 @@ def _asked(part: Any, axis: str, table: Table, changes: Sequence[bool | None]) -
     """
     among = Trained(axis, part, table, TRIALS)
     check_trained(among)
+    check_hidden(part)
     # Trial 0 comes last: a cache by shape keeps what the trial before has left in it.
     alone = {position: Trained(axis, part, table, (TRIALS[position],)) for position in (1, 0)}
     check_company(among, alone, Trained(axis, part, table, TRIALS))

@@ -90,16 +90,23 @@ def check_batch(given: Sequence[Any], result: Any) -> None:
 
 
 def check_module(given: Sequence[Any], result: Any) -> None:
-    """Torch knows all layers and weights of a module, and none of them mixes trials."""
+    """Torch knows all layers and weights of a module, and no layer mixes trials."""
     for module in result.modules():
         for layer, ours in OURS.items():
             if isinstance(module, layer):
                 raise WrongError(f"has a torch.nn.{type(module).__name__}; take scarf_lightning.networks.{ours}")
-        for name, value in vars(module).items():
+        check_hidden(module)
+
+
+def check_hidden(owner: Any) -> None:
+    """Refuse layers and weights in attributes of a module or a part, or of its class, that no optimiser gets."""
+    for place in (owner, *type(owner).__mro__):
+        for name, value in vars(place).items():
             if name not in OF_TORCH and _is_hidden(value):
                 raise WrongError(
-                    f"keeps layers or weights in {type(module).__name__}.{name}, where torch does not see them, so "
-                    "they would never learn; put layers into nn.ModuleList or nn.ModuleDict, tensors into nn.Parameter"
+                    f"keeps layers or weights in {type(owner).__name__}.{name}, where torch does not see them, so they "
+                    "would never learn; put layers into nn.ModuleList or nn.ModuleDict, tensors into nn.Parameter, in "
+                    "the module of a network or of a pre-training's head"
                 )
 
 
@@ -124,6 +131,7 @@ CALLS: dict[str, dict[str, tuple[Callable[..., bool | None], str]]] = {
         "compute_loss": (check_loss, A_LOSS),
         "head": (check_module, "a torch.nn.Module"),
     },
+    "scaling": {"statistics": (lambda *_: None, "")},
     "network": {"build": (check_module, "a torch.nn.Module"), "head": (check_module, "a torch.nn.Module")},
     "method": {
         "make_batch": (check_batch, "inputs, targets and weights, a tuple of three"),

@@ -184,6 +184,15 @@ MISTAKES = {
     "a head of the wrong width": (
         pretext() + "    def head(self, width, columns, layers):\n        return nn.Linear(3, 1)\n", "m.Bad fails, RuntimeError: ",
     ),
+    "a weight of a loss": (
+        loss(f"(self.w * {PER_ROW}).mean(dim=-1)", options="def __post_init__(self):\n    self.w = torch.ones((), requires_grad=True)"),
+        f"in Bad.w, {UNSEEN}",
+    ),
+    "a layer of a pre-training": (
+        pretext(loss="self.g(outputs[0]).mean(dim=(-2, -1))") + "    g: ClassVar[nn.Module] = nn.Linear(256, 2)\n"
+        "    def head(self, width, columns, layers):\n        return nn.Linear(width, 256)\n",
+        f"in Bad.g, {UNSEEN}",
+    ),
     "a head with a layer in a list": (
         pretext() + "    def head(self, width, columns, layers):\n        g = nn.Linear(width, 2)\n        g.more = [nn.Linear(2, 2)]\n"
         "        return g\n",
@@ -193,6 +202,9 @@ MISTAKES = {
     "a layer in a list": (network("self.rest = [nn.Linear(8, 8)]", "self.rest[0](self.a(x))"), f"in Net.rest, {UNSEEN}"),
     "a layer in a dictionary": (network("self.rest = {'b': nn.Linear(8, 8)}", "self.rest['b'](self.a(x))"), f"in Net.rest, {UNSEEN}"),
     "a plain tensor": (network("self.rest = torch.ones(8, requires_grad=True)", "self.a(x) * self.rest"), f"in Net.rest, {UNSEEN}"),
+    "a layer of a class": (
+        network("", "Net.b(self.a(x))").replace("    def forward", "    b = nn.Linear(8, 8)\n    def forward"), f"in Net.b, {UNSEEN}",
+    ),
     "all layers in a list": (
         part("Network", "def build(self, columns, dropout):\n    net = nn.Identity()\n    net.all = [nn.Linear(columns.n_encoded, 8)]\n"
              "    return net"),
@@ -249,6 +261,10 @@ MISTAKES = {
         part("Scaling", "def statistics(self, values):\n"
              "    return values.mean(axis=0), values.std(axis=0) + np.random.random(values.shape[1])"),
         AGAIN,
+    ),
+    "a scaling that changes values in place": (
+        part("Scaling", "def statistics(self, values):\n    values -= values.mean(axis=0)\n    return values.mean(axis=0), values.std(axis=0)"),
+        "changes what it is given in place",
     ),
     "a scaling of rows": (
         part("Scaling", "def statistics(self, values):\n    return values.mean(axis=1), values.std(axis=1)"), "m.Bad fails, ",
