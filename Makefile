@@ -123,7 +123,7 @@ gpu: $(INSTALLED)
 # What it takes to train, to report and to answer.
 $(RUNS): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	@echo "Installing 57 packages into $(VENV): 1.6 GB with a torch for processors; one for GPUs brings Nvidia's libraries besides."
+	@echo "Installing 53 packages into $(VENV): 1.6 GB with a torch for processors; one for GPUs brings Nvidia's libraries besides."
 	$(PIP_INSTALL) '.[report,xgboost]'
 	touch $@
 

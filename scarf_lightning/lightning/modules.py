@@ -30,6 +30,7 @@ class PlainModule(pl.LightningModule, StackModule):
     """A `StackModule` in Lightning's own loop. Its networks are made by ``data``, or by the trainer's data module.
 
     Of one trial, batches, outputs and checkpoints have no trial axis. A checkpoint has each linear layer as torch does.
+    Weights and draws follow the ``seed`` of the data module, whatever ``pl.seed_everything`` sets.
 
     Args:
         options: those of the command line, as a text, ``"corruption=mean network.encoder.width=64"``, or a list. They

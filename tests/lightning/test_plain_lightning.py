@@ -166,6 +166,17 @@ def test_numbers_are_measured_by_their_own_metrics() -> None:
     assert measured["test_r2"] > 0.5
 
 
+def test_weights_follow_the_seed_of_the_data_and_not_lightnings() -> None:
+    def weights(lightning: int, *options: str) -> torch.Tensor:
+        pl.seed_everything(lightning, verbose=False)
+        frame = load_breast_cancer(as_frame=True).frame
+        module = PretrainModule(SMALL, data=TableDataModule(frame, "target", ["recipe=paper", *options]))
+        return torch.cat([each.flatten() for each in module.parameters()])
+
+    assert torch.equal(weights(0), weights(1))
+    assert not torch.equal(weights(0), weights(0, "seed=1"))
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
