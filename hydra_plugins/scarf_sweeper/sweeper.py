@@ -87,11 +87,13 @@ class ScarfSweeper(Sweeper):
     def composing(self) -> "tuple[Composer, Path]":
         """The composer of cells, and the folder of sweep files."""
         from scarf_lightning.sweeping.composer import Composer
-        from scarf_lightning.sweeping.hydra import check_hydra
+        from scarf_lightning.sweeping.hydra import check_hydra, check_trains_here
 
         assert self.hydra_context is not None
         assert self.config is not None
         check_hydra(self.config.hydra)
+        if self.launcher_name == "basic":
+            check_trains_here(self.config.hydra)
         composer = Composer(self.hydra_context.config_loader, self.config)
         # The folder of sweeps is beside the one that Hydra composes from, in a checkout as in a wheel.
         (conf,) = [source.path for source in self.config.hydra.runtime.config_sources if source.provider == "main"]

@@ -65,6 +65,8 @@ _FILES = dict[tuple[Path, int, int], ConfigResult]()
 """Files of our own folder, by path, time and size."""
 OPTIONS = frozenset(options_of(Config)) - {axis.name for axis in AXES}
 """The options of the configuration itself, which are no groups."""
+OF_JOBS = ("hydra.sweep.", "hydra.job_logging", "hydra/job_logging")
+"""Options of the jobs that a launcher starts."""
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -422,6 +424,16 @@ def check_hydra(hydra: Any) -> None:
     for override in hydra.overrides.hydra:
         if override.lstrip("+").startswith(ignored):
             raise UsageError(f"{override} is not for {mode}, whose folder for Hydra's own files is {used}.")
+
+
+def check_trains_here(hydra: Any) -> None:
+    """Refuse options of a launcher's jobs where no launcher starts any, by a `UsageError`."""
+    for override in hydra.overrides.hydra:
+        if override.lstrip("+").startswith(OF_JOBS):
+            raise UsageError(
+                f"{override} is for the jobs of a launcher, and this command trains by itself; leave it out, or add "
+                "hydra/launcher=joblib."
+            )
 
 
 def scaling_of(dataset: Mapping[str, Any]) -> str:

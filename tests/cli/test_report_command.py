@@ -58,26 +58,6 @@ def test_a_sweep_is_reported_with_the_preset_that_it_was_trained_with(tmp_path: 
     assert "All 2 cells are finished, 4 of 4 trials." in ran.stdout
 
 
-@pytest.mark.slow
-def test_a_sweep_in_rounds_ends_with_its_page_and_its_commands_name_the_folder(
-    tmp_path: Path, config_dir: Path
-) -> None:
-    sweep = "title: Mine\ntrials: 2\nrounds: [2, 3]\ncells:\n  - {method: [logistic, random_forest]}\n"
-    (tmp_path / "mine.yaml").write_text(sweep)
-
-    ran = here(commands.train, "--config-dir", config_dir.name, "sweeps=mine.yaml", "+experiment=short", cwd=tmp_path)
-
-    assert ran.returncode == 0, ran.stderr
-    html = unescape((tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8"))
-    assert "report.py --config-dir 'my conf, (new)' sweeps=mine.yaml +experiment=short" in html
-
-    cells = ("method=logistic,random_forest", "+experiment=short")
-    ran = here(commands.train, cells[0], "--config-dir", config_dir.name, *cells[1:], cwd=tmp_path)
-
-    assert "2 of 2 cells were finished already." in ran.stdout
-    assert f"train.py --config-dir '{config_dir}' {' '.join(cells)} trials=10" in ran.stdout
-
-
 @pytest.mark.parametrize(
     ("returned", "sentence"),
     [

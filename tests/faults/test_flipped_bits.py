@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +65,8 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
     """Whatever a user may read, with no exception but the sentences that are written for them."""
     results, values, said = cell.results, {}, []
 
-    def embed(trial: int, phase: Any) -> bytes:
-        return load_model(cell.folder, trial=trial, phase=phase).transform(rows).tobytes()
+    def embed(phase: Any) -> bytes:
+        return load_model(cell.folder, phase=phase).transform(rows).tobytes()
 
     def note(name: str, reader: Callable[[], Any]) -> Any:
         try:
@@ -83,8 +82,8 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
         found = note("cell", lambda: load_cell(cell.fingerprint, results))
         if found is not None:
             values["cell"] = (found.config, found.description, found.trials.to_csv(), found.curves.to_csv())
-        for trial, phase in product((0, 1), ("pretrain", "finetune")):
-            note(f"encoder {trial} {phase}", partial(embed, trial, phase))
+        for phase in ("pretrain", "finetune"):
+            note(f"encoder {phase}", partial(embed, phase))
         note("predictions", lambda: load_predictions(cell.fingerprint, results).to_csv())
         note("model", lambda: load_model(cell.folder).predict_proba(rows).tobytes())
         note("data", lambda: known_data(results, WDBC))

@@ -34,7 +34,7 @@ def left(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("mode", [["hydra.mode=RUN"], ["hydra/sweeper=basic"], []], ids=["run", "basic", "ours"])
+@pytest.mark.parametrize("mode", [["hydra.mode=RUN"], ["hydra/sweeper=basic"]], ids=["run", "basic"])
 def test_a_callback_sees_the_cell_that_its_job_trains(
     mode: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,10 +49,7 @@ def test_a_callback_sees_the_cell_that_its_job_trains(
     started = json.loads((tmp_path / "started.json").read_text())
     assert started == {"corruption": row["corruption"], "rate": row["corruption.rate"], "trials": 1}
     returned = json.loads((tmp_path / "ended.json").read_text())["returned"]
-    if mode:
-        assert 0 <= returned <= 1  # the validation error
-    else:
-        assert returned is None
+    assert 0 <= returned <= 1  # the validation error
     assert left(tmp_path) == sorted(["ended.json", "my_callback.py", "results", "started.json", *caches(tmp_path)])
 
 
@@ -80,6 +77,8 @@ def test_a_cell_that_fails_fails_the_job(tmp_path: Path) -> None:
             "corruption.rate is set, but no cell of this run ",
         ),
         (["hydra.mode=RUN", "hydra.sweep.dir=a"], "hydra.sweep.dir=a is not for hydra.mode=RUN, whose folder "),
+        (["hydra.sweep.dir=a"], "hydra.sweep.dir=a is for the jobs of a launcher, and this command trains by itself; "),
+        (["hydra/job_logging=default"], "hydra/job_logging=default is for the jobs of a launcher, "),
         (["hydra.run.dir=a"], "hydra.run.dir=a is not for a sweep, whose folder "),
         (["hydra.job.chdir=true"], "hydra.job.chdir=true: results and tables are found from the folder "),
     ],
@@ -93,7 +92,8 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(asked: list[str], sentence
 
 
 def test_hydras_log_and_its_own_folder_are_where_it_is_told(tmp_path: Path) -> None:
-    ran = train("hydra/job_logging=default", "hydra.sweep.dir=logs", "trials=1", *TINY, cwd=tmp_path)
+    own = ("hydra/launcher=joblib", "hydra/job_logging=default", "hydra.sweep.dir=logs")
+    ran = train(*own, "trials=1", *TINY, cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     assert left(tmp_path) == ["logs", "results"]

@@ -110,7 +110,7 @@ def test_the_page_is_whole_and_shows_every_figure(written: Path, page: Elements)
     svgs = [tag for tag, _ in page.found if tag == "svg"]
     narrow = [attributes for _, attributes in page.found if attributes.get("class") == "narrow"]
     assert len(narrow) == 1, "the answer's, for phones"
-    assert len(svgs) - 1 == len(words) == len(list((written / "figures").glob("*.svg"))) > 3
+    assert len(svgs) - 1 == len(words) == len(list((written / "figures").glob("*.svg"))) >= 3
     assert all(len(alt) > 20 for alt in words)
     # A hostile name is nothing but text.
     assert [tag for tag, _ in page.found].count("script") == 1
@@ -183,7 +183,7 @@ def diverge(results: CellResults, cell: int, *trials: int) -> None:
 
 @pytest.mark.slow
 def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Path) -> None:
-    fill_store(tmp_path, datasets=3, trials=4, pretrains=("none", "scarf", "scarf_ae"))
+    fill_store(tmp_path, datasets=6, trials=4, pretrains=("none", "scarf", "scarf_ae"))
     results = read_results(cells_of_folder(tmp_path)[0])
     first, last = results.cells.index[results.cells["pretrain"] == "scarf"][[0, -1]]
     diverge(results, first, 1)
@@ -203,10 +203,10 @@ def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Pa
     summary = pd.read_csv(tmp_path / "report" / "tables" / "summary.csv").set_index("competitor")
     scarf = results.trials[results.trials["cell"].isin(results.cells.index[results.cells["pretrain"] == "scarf"])]
     of_cells = scarf.groupby("cell")["accuracy"].mean()
-    assert of_cells.notna().sum() == 2
+    assert of_cells.notna().sum() == 5
     assert summary.loc["SCARF", "accuracy"] == pytest.approx(of_cells.mean())
     printed = pd.read_csv(tmp_path / "report" / "tables" / "paper-agreement-cells.csv")
-    assert sorted(printed.loc[printed["pretrain"] == "scarf", "trials"]) == [3, 4]
+    assert sorted(printed.loc[printed["pretrain"] == "scarf", "trials"]) == [3, 4, 4, 4, 4]
     listed = pd.read_csv(tmp_path / "report" / "tables" / "cells.csv").set_index("fingerprint")
     assert listed.loc[results.cells["fingerprint"], "diverged"].to_dict() == {
         fingerprint: {first: 1, last: 4}.get(cell, 0) for cell, fingerprint in results.cells["fingerprint"].items()
