@@ -60,9 +60,10 @@ def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: p
     assert again["error_rate"].to_numpy() == pytest.approx(1 - again["accuracy"].to_numpy())
 
     for axis, name, option in ADDED.values():
-        shown = here(train, plugins, "--help", axis, cwd=tmp_path)
-        assert f"{axis}={name} " in shown.stdout, shown.stderr
-        assert not option or f"{axis}.{option} " in shown.stdout
+        listed = here(train, plugins, "--help", cwd=tmp_path)
+        assert re.search(rf"^{axis}: .*\b{name}\b", listed.stdout, re.MULTILINE), listed.stderr
+        shown = here(train, plugins, f"{axis}={name}", "--cfg", "job", cwd=tmp_path)
+        assert f"{option.rpartition('.')[2]}: " in shown.stdout or not option
 
         planned = scarf_lightning.plan(plugins, f"{axis}={name}", *TINY)
         assert list(planned["state"]) == ["waiting"]

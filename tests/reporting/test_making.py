@@ -45,7 +45,7 @@ NONE = Answers(compared({"iris": {"none": [0.5]}}), ReportOptions(), [])
 class Elements(HTMLParser):
     """The elements of a page with their attributes, its text, and tags left open."""
 
-    VOID = ("meta", "link", "img")
+    VOID = ("meta", "link", "img", "input")
 
     def __init__(self, html: str) -> None:
         super().__init__()
