@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.machine import end_openmp_threads
 from scarf_lightning.results import load
 from scarf_lightning.training import CellTraining
 from tests.composing import ROOT
@@ -48,6 +49,8 @@ def test_nothing_is_trained_twice(n_runs: int, n_workers: int, tmp_path: Path) -
 
 def _started(folder: Path, *options: str) -> int:
     """The number of a process that runs the sweep in a folder."""
+    # Earlier tests may have computed with several threads, which the fork would wait for.
+    end_openmp_threads()
     child = os.fork()
     if child == 0:
         _run(folder, *options)
