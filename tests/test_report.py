@@ -69,15 +69,15 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
 
 @pytest.mark.slow
 def test_everything_in_a_folder(tmp_path: Path) -> None:
-    fill_store(tmp_path / "mine", datasets=3, trials=3, pretrains=("none", "scarf"))
+    fill_store(tmp_path / "mine", datasets=6, trials=3, pretrains=("none", "scarf"))
 
     options = ("test=corrected", "adjust=holm", "alpha=0.1", "sections=[paper.report]")
     ran = report_here("results=mine", *options, cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("SCARF over 3 datasets: undecided, ")
-    assert lines[1:3] == ["2 competitors, 2 shown.", "All 6 cells are finished, 18 of 18 trials."]
+    assert lines[0].startswith("SCARF helps, size open, over 6 datasets: ")
+    assert lines[1:3] == ["2 competitors, 2 shown.", "All 12 cells are finished, 36 of 36 trials."]
     assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
     html = (tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8")
     assert "python report.py results=mine test=corrected adjust=holm alpha=0.1" in html
@@ -124,7 +124,7 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
     ran = report_here("results=mine", "plugins=[my_metric]", "metric=worst", cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith("SCARF helps on wdbc: worst loss 4.0000 lower (")
+    assert ran.stdout.startswith("SCARF on wdbc: undecided (4 trials), worst loss ")
 
     (tmp_path / "my_metric.py").write_text("raise SystemExit('it ran')")
     without = report_here("results=mine", cwd=tmp_path)
@@ -167,7 +167,7 @@ OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
         ),
         (
             "sweeps=quik",
-            r"sweeps=quik: there is no file .*\. Did you mean quick\? The sweeps are: quick, .* lists them\.",
+            r"sweeps=quik: there is no file .*\. Did you mean quick\? The sweeps are: .* lists them\.",
         ),
         ("results=nowhere", r"nowhere holds no results; .*\."),
         ("results=nowhere regime=full", r"nowhere holds no results; .*\."),
