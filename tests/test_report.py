@@ -77,7 +77,8 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
     assert lines[0].startswith("SCARF helps, size open, over 6 datasets: ")
-    assert lines[1:3] == ["2 competitors, 2 shown.", "All 12 cells are finished, 36 of 36 trials."]
+    assert lines[1] == "Holds for the median one of tables like these."
+    assert "All 12 cells are finished, 36 of 36 trials." in lines
     assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
     html = (tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8")
     assert "python report.py results=mine test=corrected adjust=holm alpha=0.1" in html
