@@ -120,7 +120,7 @@ class Terminal:
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show what was trained, its table, the answer, reservations, and where the results are."""
         metric = chosen_metric(surveyed, request.sweep)
-        cells = _with_levels(surveyed)
+        cells = _with_levels(surveyed, metric)
         _show_title(surveyed, cells, n_skipped)
         _show_table(cells, metric)
         if len(surveyed) > 1:
@@ -129,14 +129,14 @@ class Terminal:
         _show_places(surveyed, cells, n_skipped)
 
 
-def _with_levels(surveyed: Sequence[SurveyedCell]) -> ShownCells:
+def _with_levels(surveyed: Sequence[SurveyedCell], metric: Metric) -> ShownCells:
     """The columns and rows of cells, with the intervals of their metrics from predictions, where they are kept."""
     cells: list[tuple[Row, Rows]] = []
     for each in surveyed:
         levels = {}
         # Predictions of very many cells take long to read; their table has no interval.
         if each.folder is not None and len(surveyed) <= LONGEST_TABLE:
-            levels = levels_of_cell(each.folder, each.rows)
+            levels = levels_of_cell(each.folder, each.rows, metric)
         cells.append((each.axes, LevelledRows(each.rows, levels) if levels else each.rows))
     return cells
 

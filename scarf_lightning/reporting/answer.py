@@ -32,7 +32,7 @@ from .worth_table import worth_in_words, worth_table
 BLANK = Entry(NOTHING, None)
 BY_METRIC = ("difference", "difference_low", "difference_high")
 """The columns that the file of several metrics has for each comparison."""
-OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spearman")
+OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae")
 """Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
 

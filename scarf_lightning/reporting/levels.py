@@ -1,6 +1,6 @@
 """A cell's trials as the statistics take them, and the intervals of its levels, for a terminal, for views and pages."""
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ def levels_of(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Interval]:
 
 
 def levels_of_cell(
-    folder: Path, rows: Sequence[Mapping[str, Any]], only: Collection[Metric] | None = None
+    folder: Path, rows: Sequence[Mapping[str, Any]], leading: Metric | None = None
 ) -> dict[str, Interval]:
     """The level of each metric of a cell by rows and fits, as a report has it.
 
@@ -46,7 +46,7 @@ def levels_of_cell(
     Args:
         folder: of the cell in the store.
         rows: of its trials.
-        only: metrics to compute; all of the cell's target if not given.
+        leading: metric that has one even if that takes long: without a formula in `verdicts.influence`.
     """
     if len(rows) < FEWEST:
         return {}
@@ -55,7 +55,9 @@ def levels_of_cell(
     # The caller then shows the interval of the resampled t-test, which needs no predictions.
     if stored.description is None or not predictions:
         return {}
-    metrics = stored.target.metrics() if only is None else list(only)
+    from ..verdicts.influence import FORMULAS
+
+    metrics = [metric for metric in stored.target.metrics() if metric.name in FORMULAS or metric == leading]
     split = stored.description["options"].get("split")
     levels = {}
     for metric, trials in zip(
