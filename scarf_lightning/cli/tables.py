@@ -1,25 +1,19 @@
-"""Result tables: one of a cell, one of a sweep, and all columns as CSV."""
+"""The result table of a run: of one cell its metrics, of several a line a cell."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-import numpy as np
 from rich import box
 from rich.table import Table
 
-from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, median_sizes
-from ..metrics import METRICS, PROBES, Metric, metrics
+from ..intervals import FIXED_SPLITS, SIZES, Interval, level_interval, median_sizes
+from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
 from ..reporting.levels import levels_of
-from ..reporting.names import column_in_words, value_in_words
+from ..reporting.names import value_in_words
 from ..results import is_of_reading, values_of, with_reading
-from ..screen import spreadsheet
-
-if TYPE_CHECKING:
-    from ..reporting.by_axis import Product
-    from ..reporting.cell_results import CellResults
 
 Row = dict[str, Any]
 ShownCells = Sequence[tuple[Row, Sequence[Row]]]
@@ -28,22 +22,18 @@ ShownCells = Sequence[tuple[Row, Sequence[Row]]]
 CHOSEN = METRICS[0]
 """The metric of tables with a line for each cell, if none is named."""
 MOST_OPTIONS = 5
-"""Options that have a column each; of more, those of parts share a column of what differs from the first cell."""
+"""Options that have a column each; more share one column of what differs from the first cell."""
+INTERVAL = "95 % interval"
 UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 """Columns of records that name a cell or its data for the store."""
 PHASES = ("pretrain", "finetune")
-FLAGS_IN_WORDS = {
-    "one_class": "one class for every test row",
-    "worse_than_frequencies": "probabilities worse than class frequencies",
-}
-"""Meanings of the flags of a trial."""
 
 
 def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table:
     """Each metric of a cell over its trials, the chosen one first, then epochs and seconds."""
     table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("", "mean", "95 % interval", "trials"):
+    for heading in ("", "mean", INTERVAL, "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
     levels = _levels(axes, rows)
     # The sort is stable: behind the chosen metric, the others keep their usual order.
@@ -53,9 +43,6 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     # Means are those of the other trials, so a reader must see how many are missing from them.
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
-    for flag, meaning in FLAGS_IN_WORDS.items():
-        if flagged := n_flagged(rows, flag):
-            table.add_row(meaning, "", "", flagged)
     table.add_section()
     for phase in PHASES:
         if epochs := _known(rows, f"{phase}_epochs"):
@@ -67,113 +54,41 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
 def sweep_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each cell: the options in which the cells differ, then the results.
 
-    `shared_axes` and `shared_trials` give what all cells have in common.
+    `shared_axes` and `shared_trials` give what all cells have in common. Columns without a value are left out, as the
+    epochs of other libraries' models.
     """
+    options = _option_columns(with_reading([axes for axes, _ in cells]))
+    # The sentence above the table says how many trials each cell has.
+    results = ["trials"] if shared_trials(cells) is None else []
+    results += [chosen.label, INTERVAL, *(f"{phase} epochs" for phase in PHASES), "seconds"]
     lines = []
-    for axes, rows in cells:
-        trials = f"{len(rows)}, {n_diverged(rows)} diverged" if n_diverged(rows) else str(len(rows))
-        # The sentence above the table says how many trials each cell has.
-        line = {} if shared_trials(cells) is not None else {"trials": trials}
-        line[chosen.label] = "" if rows else "not finished"
+    for (axes, rows), line in zip(cells, options, strict=True):
+        diverged = f", {n_diverged(rows)} diverged" if n_diverged(rows) else ""
+        shown = line | {"trials": f"{len(rows)}{diverged}"}
         # A cell of which all trials diverged has no metric.
         if level := _levels(axes, rows).get(chosen.name):
-            line[chosen.label], line["95 % interval"] = _in_words(level, chosen)
-        for flag, meaning in FLAGS_IN_WORDS.items():
-            line[meaning] = n_flagged(rows, flag)
+            shown[chosen.label], shown[INTERVAL] = _in_words(level, chosen)
+        elif not rows:
+            shown[chosen.label] = "not finished"
         for phase in PHASES:
             if epochs := _known(rows, f"{phase}_epochs"):
-                line[f"{phase} epochs"] = f"{median(epochs):g}"
+                shown[f"{phase} epochs"] = f"{median(epochs):g}"
         if rows:
-            line["seconds"] = f"{sum(_seconds(rows, phase) for phase in PHASES):.1f}"
-        lines.append(line)
-    order = ("trials", chosen.label, "95 % interval", *FLAGS_IN_WORDS.values(), "pretrain epochs", "finetune epochs")
-    return _table([axes for axes, _ in cells], lines, (*order, "seconds"))
-
-
-def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
-    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
-    differing = [name for name in differing_options([axes for axes, _ in cells]) if name != "dataset"]
-    settings: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
-    for axes, rows in cells:
-        settings.setdefault(tuple(str(axes.get(name)) for name in differing), []).append((axes, rows))
-    lines = []
-    for setting in settings.values():
-        # Each dataset counts once, however many of its trials are finished.
-        means = [np.mean(known) for _, rows in setting if (known := _known(rows, chosen.name))]
-        mean = chosen.plain(float(np.mean(means))) if means else ""
-        lines.append({"datasets": f"{len(means)} of {len(setting)}", f"mean {chosen.label}": mean})
-    firsts = [{name: setting[0][0].get(name) for name in differing} for setting in settings.values()]
-    return _table(firsts, lines, ("datasets", f"mean {chosen.label}"))
-
-
-def means_by_axis(product: "Product", results: "CellResults", chosen: Metric) -> Table:
-    """The metric of each setting of a product, one axis across and the others down, and the means over an axis."""
-    # Imports pandas and SciPy.
-    from ..reporting.by_axis import means_grid
-
-    grid = means_grid(product, results, chosen)
-    axes = [column_in_words(axis) for axis in product.axes]
-    title = f"{chosen.label} by {' and '.join(axes)}, {axes[-1]} across"
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=title, title_justify="left")
-    n_named = len(grid.headings) - len(grid.rows[0][1])
-    for place, heading in enumerate(grid.headings):
-        table.add_column(heading, justify="left" if place < n_named else "right", overflow="fold")
-    for names, levels in grid.rows:
-        shown = []
-        for level in levels:
-            mean, interval = _in_words(level, chosen)
-            shown.append(mean if interval == UNKNOWN else f"{mean} ({interval})")
-        table.add_row(*names, *shown)
+            shown["seconds"] = f"{sum(_seconds(rows, phase) for phase in PHASES):.1f}"
+        lines.append(shown)
+    filled = [heading for heading in results if {line.get(heading, "") for line in lines} - {"", UNKNOWN}]
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in (*options[0], *filled):
+        justify: Literal["left", "right"] = "right" if heading in filled else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading == INTERVAL)
+    for line in lines:
+        table.add_row(*(line.get(heading, "") for heading in (*options[0], *filled)))
     return table
 
 
-def full_table(cells: ShownCells) -> str:
-    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds; see
-    `scarf_lightning.reporting.schema`."""
-    import pandas as pd
-
-    options, results = [], []
-    probes = [name for name in PROBES if any(_known(rows, name) for _, rows in cells)]
-    for axes, rows in cells:
-        options.append({name: value for name, value in axes.items() if name not in NOT_SHOWN})
-        line: Row = {"trials": len(rows), "diverged": n_diverged(rows)}
-        levels = _levels(axes, rows)
-        for metric in metrics():
-            names = metric.name, f"{metric.name}_low", f"{metric.name}_high"
-            line |= zip(names, levels.get(metric.name, (None,) * 3), strict=True)
-        for name in probes:
-            known = _known(rows, name)
-            line[name] = np.mean(known) if known else None
-        for phase in PHASES:
-            epochs = _known(rows, f"{phase}_epochs")
-            # Epochs are those of a typical trial, seconds those of all together.
-            line[f"{phase}_epochs"] = float(median(epochs)) if epochs else None
-            line[f"{phase}_seconds"] = _seconds(rows, phase) if _known(rows, f"{phase}_seconds") else None
-        results.append(line)
-    frame = pd.concat([pd.DataFrame(each, dtype=object) for each in (with_reading(options), results)], axis=1)
-    # A text that begins like a formula must not be one in a spreadsheet.
-    written = frame.map(spreadsheet).rename(columns=spreadsheet)
-    return str(written.to_csv(index=False, lineterminator="\n"))
-
-
-def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = ()) -> str:
-    """A cell in words: its choice on each axis that it uses, these options, and its recipe if all ``recipes`` of what
-    is shown are one."""
-    options = []
-    for name in (*COLUMNS, *settings):
-        if axes.get(name) is not None:
-            options.append(f"{name}={axes[name]}")
-    different = set(recipes)
-    if len(different) == 1:
-        options.append(f"recipe={different.pop()}")
-    return ", ".join(options)
-
-
-def result_in_words(rows: Sequence[Row], chosen: Metric = CHOSEN) -> str:
-    """The result of a cell while others train, such as ``accuracy 0.9614``: its interval takes its predictions, which
-    are read at the end."""
-    known = _known(rows, chosen.name)
-    return f"{chosen.label} {chosen.plain(float(np.mean(known)))}" if known else "all trials diverged"
+def describe(axes: Row, settings: Iterable[str] = ()) -> str:
+    """A cell in words: its choice on each axis that it uses, and these options."""
+    return ", ".join(f"{name}={axes[name]}" for name in (*COLUMNS, *settings) if axes.get(name) is not None)
 
 
 def n_diverged(rows: Sequence[Row]) -> int:
@@ -181,22 +96,11 @@ def n_diverged(rows: Sequence[Row]) -> int:
     return len(_known(rows, "diverged"))
 
 
-def n_flagged(rows: Sequence[Row], flag: str) -> str:
-    """The trials that have a flag, such as ``2 of 5``; empty if none does."""
-    flags = _known(rows, flag)
-    return f"{sum(flags)} of {len(flags)}" if any(flags) else ""
-
-
 def shared_axes(cells: Sequence[Row]) -> Row:
     """The options that are the same in all cells that use them."""
     cells = with_reading(cells)
     shown = differing_options(cells)
-    shared = {}
-    for cell in cells:
-        for axis, value in cell.items():
-            if value is not None and axis not in shown:
-                shared[axis] = value
-    return shared
+    return {name: value for cell in cells for name, value in cell.items() if value is not None and name not in shown}
 
 
 def shared_trials(cells: ShownCells) -> int | None:
@@ -230,41 +134,18 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
     ]
 
 
-def wide_interval_note(cells: ShownCells) -> list[str]:
-    """A sentence if intervals of levels are from trials alone, because predictions are missing or were not read."""
-    for axes, rows in cells:
-        # With a fixed split there is no interval at all, see `why_no_interval`.
-        if len(rows) >= FEWEST and axes.get("split") not in FIXED_SPLITS and not levels_of(rows):
-            return [
-                "Intervals of cells without kept predictions are those of the resampled t-test, and wider than they "
-                "need be."
-            ]
-    return []
-
-
-def _table(cells: Sequence[Row], outcomes: Sequence[Mapping[str, str]], order: Iterable[str]) -> Table:
-    """A table with the options in which cells differ, and what came out of each. Columns without a value are left out,
-    as the epochs of other libraries' models."""
-    cells = with_reading(cells)
-    first, varying = cells[0], differing_options(cells)
+def _option_columns(cells: Sequence[Row]) -> list[dict[str, str]]:
+    """The options in which cells differ, for each cell by the headings of the table."""
+    varying = differing_options(cells)
+    lines = [{name: _choice(axes, name) for name in varying} for axes in cells]
+    if len(varying) <= MOST_OPTIONS:
+        return lines
     # A column each would be a letter wide.
-    together = [name for name in varying if name not in COLUMNS] if len(varying) > MOST_OPTIONS else []
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    columns = [name for name in varying if name not in together]
-    for name in (*columns, "options") if together else columns:
-        table.add_column(name, overflow="fold")
-    headings = []
-    for heading in order:
-        if {outcome.get(heading, "") for outcome in outcomes} - {"", UNKNOWN}:
-            headings.append(heading)
-            table.add_column(heading, justify="right", overflow="fold")
-    for axes, outcome in zip(cells, outcomes, strict=True):
-        shown = [_choice(axes, name) for name in columns]
-        if together:
-            others = [f"{name}={_choice(axes, name)}" for name in together if axes.get(name) != first.get(name)]
-            shown.append(", ".join(others))
-        table.add_row(*shown, *(outcome.get(heading, "") for heading in headings))
-    return table
+    first = lines[0]
+    return [
+        {"options": ", ".join(f"{name}={value}" for name, value in line.items() if value != first[name])}
+        for line in lines
+    ]
 
 
 def _choice(axes: Row, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Columns of the CSV files of a report and of a run: the one place that says what each of them holds."""
+"""Columns of the CSV files of a report: the one place that says what each of them holds."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..metrics import PROBES, metrics
+from ..metrics import metrics
 from ..verdicts.judging import Judged
 
 OF_A_METRIC = {
@@ -132,13 +132,6 @@ TABLES: dict[str, Mapping[str, str]] = {
     },
     "damaged": {"record": "path of a record", "why": "why it cannot be used"},
     "versions": {"what": "package, or part of the machine", "version": "its version, or several with their counts"},
-    "run": {
-        "trials": "finished trials", "diverged": "trials that diverged and have no metric", **OF_A_METRIC, **PROBES,
-        "pretrain_epochs": "epochs of pre-training, the median of trials",
-        "pretrain_seconds": "seconds of pre-training, all trials",
-        "finetune_epochs": "epochs of the supervised phase, the median of trials",
-        "finetune_seconds": "seconds of the supervised phase, all trials",
-    },
 }  # fmt: skip
 """By kind of table its columns and what each holds. Beside them a table may have columns of options."""
 ALIASES = {"epochs_table": "metric_table", "box_plot-gains": "gain_table"}

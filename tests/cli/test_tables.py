@@ -1,6 +1,4 @@
-import csv
 import io
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -12,10 +10,8 @@ from rich.table import Table
 from scarf_lightning.cli.tables import (
     cell_table,
     describe,
-    full_table,
     shared_axes,
     shared_trials,
-    summary_table,
     sweep_table,
     why_no_interval,
 )
@@ -24,7 +20,6 @@ from scarf_lightning.metrics import METRICS
 from scarf_lightning.options import Config
 from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, ViewsSettings
 from scarf_lightning.results import columns
-from scarf_lightning.sweeping.folders import recipe_options
 from tests.cells import some_cell, some_config, some_record
 
 COTRAIN = {"name": "cotrain"}
@@ -108,7 +103,6 @@ def test_diverged_trials_are_counted_and_in_no_mean() -> None:
         ["trials", "pretrain epochs", "finetune epochs", "seconds"],
         ["2, 2 diverged", "12", "7", "3.5"],
     ]
-    assert grid(summary_table([(axes, gone), (axes | {"dataset": "other"}, rows_of(2))]))[1] == ["1 of 2", "0.5050"]
 
 
 def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
@@ -120,18 +114,6 @@ def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
     # Options that differ from their defaults are named, too.
     cell = some_cell(corruption={"name": "marginal", "rate": 0.3}, seed=3)
     assert describe(cell.axes(), cell.settings()) == f"{of_scarf}, corruption.rate=0.3, seed=3"
-
-
-def test_a_recipe_stands_for_the_options_that_it_sets() -> None:
-    of_recipe = recipe_options("practical")
-    finetune = {name.removeprefix("finetune."): value for name, value in of_recipe.items() if "finetune." in name}
-    settings = FinetuneSettings(**finetune | {"patience": 5})
-    cell = some_cell(recipe="practical", fit_on="train", finetune=settings, encoding={"name": "onehot", "gaps": True})
-
-    said = describe(cell.axes(), cell.settings(), ["practical"])
-
-    assert said.endswith(", network=mlp, finetune.patience=5, recipe=practical")
-    assert "recipe" not in describe(cell.axes(), cell.settings(), ["practical", "paper"])
 
 
 MEAN = {"name": "mean", "rate": 0.6}
@@ -204,8 +186,7 @@ def test_no_name_is_cut_off_on_a_narrow_screen(width: int) -> None:
     assert "".join(folded).count("a") - "".join(folded).count("accuracy") >= 180
 
 
-@pytest.mark.parametrize("table", [sweep_table, summary_table])
-def test_many_options_that_vary_share_a_column_of_what_differs(table: Callable[..., Table]) -> None:
+def test_many_options_that_vary_share_a_column_of_what_differs() -> None:
     """As of a sweep that varies one option after the other: a column each would be a letter wide."""
     changed: list[dict[str, Any]] = [
         {}, {"patience": 7}, {"schedule": "cosine"}, {"weight_decay": 0.1}, {"min_steps": 50}, {"ties": "last"},
@@ -215,10 +196,11 @@ def test_many_options_that_vary_share_a_column_of_what_differs(table: Callable[.
     for dataset, options in product(("wdbc", "adult"), changed):
         cells.append((axes_of(some_config(finetune=FinetuneSettings(**options)), dataset), rows_of(3)))
 
-    headings, usual, patient, *_ = grid(table(cells))
+    headings, usual, patient, *_, last = grid(sweep_table(cells))
 
     place = headings.index("options")
     assert (usual[place], patient[place]) == ("", "finetune.patience=7")
+    assert last[place] == "dataset=adult, finetune.beta2=0.95"
 
 
 def printed(table: Table, width: int) -> list[str]:
@@ -227,40 +209,11 @@ def printed(table: Table, width: int) -> list[str]:
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
 
 
-def test_the_full_table_holds_every_metric_and_what_cells_share() -> None:
-    cells = [(axes_of(some_config(seed=seed), "=1+1"), rows_of(3)[: 3 * seed]) for seed in range(2)]
-
-    rows = list(csv.DictReader(io.StringIO(full_table(cells))))
-
-    assert [row["trials"] for row in rows] == ["0", "3"]
-    assert [row["seed"] for row in rows] == ["0", "1"]
-    assert {row["dataset"] for row in rows} == {"'=1+1"}
-    assert rows[1]["corruption.rate"] == "0.6"
-    assert float(rows[1]["accuracy"]) == pytest.approx(0.51)
-    _, low, high = mean_interval([0.5, 0.51, 0.52])
-    assert [float(rows[1][f"accuracy_{end}"]) for end in ("low", "high")] == pytest.approx([low, high])
-    assert {name for name in rows[1] if name in {metric.name for metric in METRICS}} == {m.name for m in METRICS}
-    assert (rows[1]["pretrain_epochs"], float(rows[1]["finetune_seconds"])) == ("12.0", 0.75)
-    assert rows[0]["accuracy"] == ""
-
-
 def test_each_split_in_which_trials_share_their_test_rows_says_why_it_has_no_interval() -> None:
     for splits in ([], ["random"], ["time"], ["time", "random", "time", "files"]):
         said = why_no_interval([{"split": split} for split in splits])
         shared = [split for split in ("files", "time") if split in splits]
         assert [sentence.split(" all ")[0] for sentence in said] == [f"With split={split}" for split in shared]
-
-
-def test_trials_with_a_flag_are_counted_in_every_table_and_rows_of_older_versions_have_none() -> None:
-    rows = [row | {"worse_than_frequencies": trial < 2, "one_class": None} for trial, row in enumerate(rows_of(3))]
-    assert of_cell(rows)["probabilities worse than class frequencies"] == ["", "", "2 of 3"]
-    assert "one class for every test row" not in of_cell(rows)
-    assert "probabilities worse than class frequencies" not in of_cell(rows_of(3))
-
-    cells = [(axes_of(some_config(seed=0)), rows), (axes_of(some_config(seed=1)), rows_of(3))]
-    headings, *lines = grid(sweep_table(cells))
-    assert [line[headings.index("probabilities worse than class frequencies")] for line in lines] == ["2 of 3", ""]
-    assert "one class for every test row" not in headings
 
 
 def test_how_a_table_was_read_is_told_in_words() -> None:
@@ -274,5 +227,3 @@ def test_how_a_table_was_read_is_told_in_words() -> None:
     assert "dataset.drop" not in shared_axes([axes for axes, _ in cells])
     (one, _), *_ = cells
     assert shared_axes([one])["dataset.drop"] == "[a b]"
-    rows = list(csv.DictReader(io.StringIO(full_table(cells))))
-    assert [row["dataset.drop"] for row in rows] == ["[a b]", "[c]", "null"]

@@ -2,21 +2,17 @@
 
 import itertools
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scarf_lightning.cli.tables import means_by_axis
-from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.axis_sentences import axis_answers
 from scarf_lightning.reporting.by_axis import answers_by_axis, product_of
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.remembered_looks import remember_looks
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.screen import Screen
 from scarf_lightning.verdicts import Levels
 from tests.reporting.cell_results import a_cell, over_labels, results_of
 from tests.reporting.shown import answer_of, entries, picture_named, said, table_named, tables
@@ -155,22 +151,6 @@ def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:
     assert means.data["mean"].mean() == pytest.approx(0.75, abs=0.002)
     (effects,) = [table.data for table in tables(blocks) if table.name == "effects"]
     assert effects["effect"].tolist()[-1].count("×") == 1
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_the_table_of_means_keeps_its_names_on_a_narrow_screen(width: int) -> None:
-    results = two_by_two()
-    product = product_of(results, OPTIONS)
-    assert product is not None
-    screen = Screen(width=width, force_terminal=False, record=True, file=StringIO())
-
-    screen.print(means_by_axis(product, results, metric_named("accuracy")))
-
-    text = screen.export_text()
-    for name in ("zscore", "minmax", "marginal", "mean", "0.8"):
-        assert name in text
-    assert max(map(len, text.splitlines())) <= width
-    assert "…" not in text
 
 
 def test_a_large_product_has_an_effect_a_value_and_an_interaction_a_pair_of_them() -> None:

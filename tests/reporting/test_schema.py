@@ -1,6 +1,5 @@
-"""Every CSV file of a report and of a run: its columns are documented, and its numbers are those of the page."""
+"""Every CSV file of a report: its columns are documented, and its numbers are those of the page."""
 
-import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,16 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli.tables import full_table
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import read_drawings
 from scarf_lightning.reporting.making import MEANINGS, Report, make_report, write_report
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.schema import TABLES, meaning_of
-from tests.cells import some_config, some_record
-from tests.cli.test_tables import axes_of
+from scarf_lightning.reporting.schema import meaning_of
 from tests.reporting.cell_results import a_cell, compared, over_labels, results_of
 from tests.reporting.shown import table_named, tables
 
@@ -152,14 +148,5 @@ def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(w
             assert [float(number) for number in numbers] == pytest.approx(scaled, abs=0.006)
 
 
-def test_the_table_of_a_run_has_the_columns_of_its_schema() -> None:
-    cells = [(axes_of(some_config(seed=seed)), list(some_record(range(3)).rows)) for seed in range(2)]
-
-    frame = pd.read_csv(io.StringIO(full_table(cells)))
-
-    assert frame.columns.is_unique
-    for column in frame.columns:
-        assert meaning_of("run", column, cells[0][0]), column
-    assert list(frame.columns)[-4:] == list(TABLES["run"])[-4:]
-    # An unknown column has no meaning.
+def test_an_unknown_column_has_no_meaning() -> None:
     assert (meaning_of("summary", "low"), meaning_of("03-my_drawing", "x")) == ("", "")
