@@ -31,8 +31,8 @@ MAY_USE = {
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
     "sweeping": {
-        "options", "results", "metrics", "forks", "machine", "importing", "data.arguments", "data.sources",
-        "data.table", "data.targets", "errors",
+        "options", "results", "metrics", "forks", "machine", "importing", "data.arguments", "data.requests",
+        "data.sources", "data.table", "data.targets", "errors",
     },
     "cli": {
         "options", "data.reading.shown", "data.sources", "data.table", "data.targets", "errors",

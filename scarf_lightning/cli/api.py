@@ -18,7 +18,7 @@ from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import named_plugins
 from ..sweeping.overrides import overrides_of
 from ..sweeping.plan import HOUR, make_plan
-from ..sweeping.run import read_files, sizes_of
+from ..sweeping.run import check_data, sizes_of
 from .own_parts import check_before_training, refuse_untaken
 from .running import sweeping
 
@@ -91,7 +91,7 @@ def plan(
         request = expand(given, composer, SWEEPS)
     cells = distinct(request.cells)
     check_before_training(cells, request.sweep)
-    planned = make_plan(survey(cells), sizes_of(read_files(cells)))
+    planned = make_plan(survey(cells), sizes_of(check_data(cells)))
     seconds = planned.cell_seconds()
     axes, states, trials = list[Row](), list[str](), list[int]()
     missing, core_hours = list[int](), list[float]()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..options.option import Options, option
 from ..randomness import Purpose, Streams
 from .columns import Bools, Ints
@@ -152,15 +152,19 @@ class Noise30(Regime):
 
 
 @dataclass(frozen=True)
-class Budget:
-    """The labels that the supervised phase of one trial sees, and the rows that it may use.
+class Assigned:
+    """The rows of one trial.
 
     Attributes:
-        labelled, labels: rows to train on and their labels, both ``(n_labelled,)``.
+        split: train, validation and test rows.
+        pretrain: training rows that pre-training learns from.
+        labelled, labels: rows that the supervised phase trains on and their labels, both ``(n_labelled,)``.
         validation, validation_labels: rows that stop or choose and their labels, both ``(n_validation,)``.
         usable: rows that may train, with a label or without, ``(n,)``.
     """
 
+    split: Split
+    pretrain: Ints
     labelled: Ints
     labels: Labels
     validation: Ints
@@ -168,45 +172,58 @@ class Budget:
     usable: Ints
 
     @classmethod
-    def outside(cls, table: "Table", split: Split, regime: Regime, streams: Streams, trial: int) -> "Budget":
-        """The labels of the training rows, and beside them those of the split's validation rows."""
-        pool = split.train[table.is_labelled[split.train]]
-        positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
-        return cls(pool[positions], seen, split.validation, table.labels[split.validation], split.train)
+    def of(
+        cls,
+        table: "Table",
+        split: Split,
+        regime: Regime,
+        streams: Streams,
+        trial: int,
+        watches: Watches,
+        pretrain_rows: int | None = None,
+    ) -> "Assigned":
+        """Apply the regime to a split; other arguments are as of `prepare_trials`.
 
-    @classmethod
-    def inside(
-        cls, table: "Table", split: Split, regime: Regime, streams: Streams, trial: int, watches: Watches
-    ) -> "Budget":
-        """Labels of all rows but test rows, some of which validate if anything stops or chooses."""
+        Raises:
+            UsageError: see `prepare_trials`.
+        """
+        pretrain = _pretraining_rows(split.train, pretrain_rows, streams, trial)
+        known = split.train[table.is_labelled[split.train]]
+        is_inside = regime.validation == "inside"
         # An estimator scores its networks on the validation rows, which are its test rows: none trains on these.
         spare = split.validation[~np.isin(split.validation, split.test)]
-        known = split.train[table.is_labelled[split.train]]
-        pool = np.concatenate([known, spare if regime.hides_labels else split.validation])
+        pool = known
+        if is_inside:
+            pool = np.concatenate([known, spare if regime.hides_labels else split.validation])
         positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
         rows = pool[positions]
-
-        is_watched = watches(len(rows))
-        validates = np.zeros(len(rows), dtype=bool)
-        if is_watched:
-            random = streams.numpy(trial, Purpose.VALIDATING)
-            is_of_split = np.isin(rows, split.validation)
-            validates = regime.validating(table.target.strata(seen), is_of_split, random)
-        # Only for an estimator are rows of the pool test rows, see above.
-        trains = ~validates & ~np.isin(rows, split.test)
-        if not trains.any() or validates.any() != is_watched:
+        if not is_inside:
+            validation_labels = table.labels[split.validation]
+            assigned = cls(split, pretrain, rows, seen, split.validation, validation_labels, split.train)
+        else:
+            is_watched = watches(len(rows))
+            validates = np.zeros(len(rows), dtype=bool)
+            if is_watched:
+                random = streams.numpy(trial, Purpose.VALIDATING)
+                is_of_split = np.isin(rows, split.validation)
+                validates = regime.validating(table.target.strata(seen), is_of_split, random)
+            # Only for an estimator are rows of the pool test rows, see above.
+            trains = ~validates & ~np.isin(rows, split.test)
+            if not trains.any() or validates.any() != is_watched:
+                raise UsageError(
+                    f"{counted(len(rows), 'label')} cannot both train and validate; show more labels, or set "
+                    "finetune.monitor=none, with which nothing validates."
+                )
+            usable = np.concatenate([split.train, spare])
+            usable = usable[~np.isin(usable, rows[validates])]
+            assigned = cls(split, pretrain, rows[trains], seen[trains], rows[validates], seen[validates], usable)
+        # Rows that all weigh nothing have no loss, so nothing would be learnt.
+        if table.weights is not None and not table.weights[assigned.labelled].any():
             raise UsageError(
-                f"{len(rows)} label{'s' * (len(rows) > 1)} cannot both train and validate; show more labels, or set "
-                "finetune.monitor=none, with which nothing validates."
+                f"the {len(assigned.labelled)} labelled training rows of trial {trial} all have the weight 0; give "
+                "more rows a weight above 0, or leave those without one out of the table."
             )
-        usable = np.concatenate([split.train, spare])
-        return cls(
-            labelled=rows[trains],
-            labels=seen[trains],
-            validation=rows[validates],
-            validation_labels=seen[validates],
-            usable=usable[~np.isin(usable, rows[validates])],
-        )
+        return assigned
 
 
 def validating_share(strata: Ints, share: float, random: np.random.Generator) -> Bools:
@@ -303,39 +320,24 @@ def prepare_trials(
             rows than pre-training asks for, or these rows all weigh nothing.
     """
     rule = splitting or Random(copies="apart")
-    splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
-    is_inside = regime.validation == "inside"
-    budgets, pretrain = [], []
-    for trial, split in zip(trials, splits, strict=True):
-        pretrain.append(_pretraining_rows(split.train, pretrain_rows, streams, trial))
-        if is_inside:
-            budget = Budget.inside(table, split, regime, streams, trial, watches)
-        else:
-            budget = Budget.outside(table, split, regime, streams, trial)
-        # Rows that all weigh nothing have no loss, so nothing would be learnt.
-        if table.weights is not None and not table.weights[budget.labelled].any():
-            raise UsageError(
-                f"the {len(budget.labelled)} labelled training rows of trial {trial} all have the weight 0; give more "
-                "rows a weight above 0, or leave those without one out of the table."
-            )
-        budgets.append(budget)
-    fitted = Preprocessing.fit(table, [split.train if fit_on == "train" else None for split in splits], scaling)
-    test = np.stack([split.test for split in splits])
-    validation = np.stack([budget.validation for budget in budgets])
+    rows = []
+    for trial in trials:
+        split = rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT))
+        rows.append(Assigned.of(table, split, regime, streams, trial, watches, pretrain_rows))
+    fitted = Preprocessing.fit(table, [each.split.train if fit_on == "train" else None for each in rows], scaling)
+    stacked = {}
+    for name in ("pretrain", "labelled", "labels", "validation", "validation_labels", "usable"):
+        stacked[name] = np.stack([getattr(each, name) for each in rows])
+    test = np.stack([each.split.test for each in rows])
     return TrialData(
         trials=tuple(trials),
-        train=np.stack([split.train for split in splits]),
-        pretrain=np.stack(pretrain),
-        watched=np.stack([split.validation for split in splits]),
-        usable=np.stack([budget.usable for budget in budgets]),
-        labelled=np.stack([budget.labelled for budget in budgets]),
-        labels=np.stack([budget.labels for budget in budgets]),
-        validation=validation,
-        validation_labels=np.stack([budget.validation_labels for budget in budgets]),
+        train=np.stack([each.split.train for each in rows]),
+        watched=np.stack([each.split.validation for each in rows]),
         test=test,
         predicted=test,
-        preprocessing=replace(fitted, target=np.stack([table.target.fit(budget.labels) for budget in budgets])),
-        n_labels_inside=validation.shape[1] if is_inside else 0,
+        preprocessing=replace(fitted, target=np.stack([table.target.fit(each.labels) for each in rows])),
+        n_labels_inside=stacked["validation"].shape[1] if regime.validation == "inside" else 0,
+        **stacked,
     )
 
 

@@ -60,7 +60,9 @@ def build_parts(config: Config) -> CellParts:
             raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{loss_text}; use loss.")
     # Looked up here for its error alone: a metric that does not exist is refused before anything trains.
     if config.finetune.metric is not None:
-        metric_named(config.finetune.metric, option="finetune.metric")
+        # ``metric`` sets both.
+        is_both = config.finetune.metric == config.metric
+        metric_named(config.finetune.metric, option="metric" if is_both else "finetune.metric")
     # A method is made with the parts that its fields ask for.
     composed: dict[str, Any] = {}
     if "corruption" in field_names(config.part("method")):

@@ -121,7 +121,7 @@ def run(
 
 def _planned(cells: Sequence[Cell], request: ExpandedSweep, show: Show) -> list[SurveyedCell]:
     """Show what is left to train; nothing is changed."""
-    tables = read_files(cells)
+    tables = check_data(cells)
     plan = make_plan(survey(cells), sizes_of(tables))
     for sentence in other_versions_notes(plan.surveyed):
         show.say(sentence)
@@ -254,14 +254,30 @@ def _worker_chunks(workers: Workers, training: Training, show: Show, groups: Seq
         workers([Chunk(ended, 0.0)])
 
 
-def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":
-    """The users' own tables, by the key of their source: a plan says how they are read, and how large they are."""
-    # Cells share tables, and a large one takes seconds to read.
-    sources = {}
+def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
+    """Refuse what cells ask of their data, and return the users' own tables, by the key of their source.
+
+    Other tables are checked by the kind of their target, and by their rows where a column of theirs splits them.
+
+    Raises:
+        UsageError: a table cannot be read, or is not what a cell needs.
+    """
+    tables: dict[str, Table] = {}
+    checks: list[Callable[[], object]] = []
     for cell in cells:
-        if cell.source.is_found_out:
-            sources[cell.source.key] = cell.source
-    return {key: source.read().table for key, source in sources.items()}
+        source = cell.source
+        kind = source.target_kind
+        if source.is_found_out or (source.is_split_by_data and source.files()):
+            from ..data.requests import check_request
+
+            # Cells share tables, and a large one takes seconds to read.
+            if source.key not in tables:
+                tables[source.key] = source.read().table
+            checks.append(partial(check_request, cell.config, tables[source.key]))
+        elif kind is not None:
+            checks.append(partial(check_target, cell.config, kind_named(kind)))
+    _refuse(checks)
+    return tables
 
 
 def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
@@ -350,12 +366,8 @@ def check_parts(cells: Sequence[Cell]) -> None:
     parts: list[Callable[[], object]] = []
     for cell in cells:
         parts.append(partial(build_parts, cell.config))
-    # A target whose kind is known only once the data are loaded is checked by the cell itself.
-    for cell in cells:
-        kind = cell.source.target_kind
-        if kind is not None:
-            parts.append(partial(check_target, cell.config, kind_named(kind)))
     _refuse(parts)
+    check_data(cells)
 
 
 def _refuse(checks: Sequence[Callable[[], object]]) -> None:

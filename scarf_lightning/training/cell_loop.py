@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from ..data.reading.shown import reading_report
-from ..data.sources import LastTable, Source
+from ..data.sources import Source
 from ..data.table import Table
 from ..engine.hardware import choose_hardware, own_torch, prepare_process
 from ..results import (
@@ -21,7 +21,7 @@ from .cell_training import CellTraining, Tell
 
 
 class CellLoop:
-    """Trains cells one after the other in this process. It keeps the last table, and prints each sentence once.
+    """Trains cells one after the other in this process. It prints each sentence once.
 
     Args:
         shown: prints, on standard error by default.
@@ -34,7 +34,7 @@ class CellLoop:
         stack: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._screen, self._stack = shown or screen(stderr=True), stack
-        self._tables, self._said = LastTable(), set[str]()
+        self._said = set[str]()
         self._hashes = dict[Source, str]()
         self._reported = set[tuple[Source, str]]()
 
@@ -60,7 +60,7 @@ class CellLoop:
         """Train the trials that a cell lacks; False if another process is training it."""
         prepare_process(cell.config.trainer.threads)
         hardware = choose_hardware(cell.config.trainer)
-        read = self._tables.load(cell.source)
+        read = cell.source.read()
         table = read.table
         self._report(cell.source, table)
         # A sweep shows its own progress.

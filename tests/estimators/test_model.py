@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import scarf_lightning
-from scarf_lightning.data.sources import LastTable, open_source
+from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
@@ -128,7 +128,7 @@ def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn
 def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any]]:
     """What f of each of the cell's two trials gives for all rows, trained again as a stack outside the store."""
     (cell,) = cells_of(*TINY, *trained.overrides)
-    loaded, config, parts = LastTable().load(cell.source).table, cell.config, build_parts(cell.config)
+    loaded, config, parts = cell.source.read().table, cell.config, build_parts(cell.config)
     streams, table = Streams(config.seed, loaded.n_labelled), parts.encoding.encode(loaded)
     data = prepare_trials(table, (0, 1), streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
     hardware = Hardware(torch.device("cpu"), config.trainer.precision)

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources import LastTable, open_source
+from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.reporting.cell_results import cells_of_folder, curves_of, environments, read_results
@@ -107,7 +107,7 @@ def record_of(path: Path, results: Path) -> str:
 
 
 def test_every_flipped_bit_is_named_or_changes_no_number(cell: CellStore) -> None:
-    table = LastTable().load(WDBC).table
+    table = WDBC.read().table
     rows = pd.DataFrame(table.values[:5], columns=[column.name for column in table.columns])
     results, draw, seen = cell.results, random.Random(3), Counter[tuple[str, str]]()
     strata = {kind: sorted(path for path in results.glob(kind) if path.is_file()) for kind in sorted(KINDS)}

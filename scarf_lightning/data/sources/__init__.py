@@ -12,7 +12,6 @@ from .source import (
     ENDING,
     BundledSource,
     DiabetesSource,
-    LastTable,
     ReadTable,
     Source,
     SplitBy,
@@ -22,7 +21,7 @@ from .source import (
 )
 
 __all__ = [
-    "ENDING", "DiabetesSource", "FileSource", "LastTable", "ReadTable", "Source", "SplitBy", "Stamp",
+    "ENDING", "DiabetesSource", "FileSource", "ReadTable", "Source", "SplitBy", "Stamp",
     "Stamps", "WdbcSource", "open_source",
 ]  # fmt: skip
 

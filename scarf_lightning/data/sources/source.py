@@ -103,6 +103,10 @@ class ReadTable:
     stamps: Stamps
 
 
+_last: "dict[Source, ReadTable]" = {}
+"""The source that was read last, if it has files, and its table."""
+
+
 def stamps_of(paths: Iterable[Path]) -> Stamps:
     """The stamps of these files; none if one of them cannot be looked at."""
     try:
@@ -194,8 +198,9 @@ class Source(ABC):
     def read(self) -> ReadTable:
         """Read the table with evidence of what was read, see `ReadTable`.
 
-        A table whose files change meanwhile is read again. So is one that was downloaded: its stamps are those of the
-        copy in the cache.
+        The table that was read last is kept, for the cells of a dataset follow one another; it is read again if its
+        files have changed. A table whose files change meanwhile is read again. So is one that was downloaded: its
+        stamps are those of the copy in the cache.
 
         Raises:
             UsageError: as by `load`; or the files changed during each of several readings.
@@ -204,6 +209,9 @@ class Source(ABC):
             if reading:
                 time.sleep(PAUSE * 2 ** (reading - 1))
             before = self.stamps()
+            kept = _last.get(self)
+            if kept is not None and kept.stamps == before:
+                return kept
             # A file that has just changed could change again without another time.
             settle(before)
             try:
@@ -214,7 +222,11 @@ class Source(ABC):
                     raise
             else:
                 if before == self.stamps():
-                    return ReadTable(table, before)
+                    read = ReadTable(table, before)
+                    _last.clear()
+                    if before:
+                        _last[self] = read
+                    return read
         raise UsageError(
             f"{self.place} changed while it was read, {READINGS} times; wait until no program writes into it, or name "
             "a copy."
@@ -230,6 +242,11 @@ class Source(ABC):
         if self.is_found_out:
             return self.read().table.n_labelled
         return None if self.known_size is None else self.known_size[0]
+
+    @property
+    def is_split_by_data(self) -> bool:
+        """Whether a column or files decide the split, and not the labels alone."""
+        return getattr(self, "split", None) is not None
 
     @property
     def place(self) -> str:
@@ -317,21 +334,3 @@ class DiabetesSource(BundledSource):
             name=self.dataset_name or self.name,
             source=source,
         )
-
-
-class LastTable:
-    """Keeps the table that was loaded last: the cells of a dataset follow one another.
-
-    It looks at the files each time, and reads a table again whose files have changed.
-    """
-
-    def __init__(self) -> None:
-        self._source: Source | None = None
-        self._read: ReadTable | None = None
-
-    def load(self, source: Source) -> ReadTable:
-        """The table of a source, as its files are at this moment."""
-        if self._read is None or source != self._source or source.stamps() != self._read.stamps:
-            self._read = source.read()
-            self._source = source
-        return self._read

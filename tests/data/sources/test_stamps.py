@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources import FileSource, LastTable
+from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.sources.source import stamps_of
 from scarf_lightning.data.table import Table
 
@@ -74,15 +74,17 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(file: Path, is_befor
     assert read.stamps == source.stamps()
 
 
-def test_a_change_within_a_tick_of_the_clock_has_another_stamp(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("since", "is_waited_for"), [(1.0, False), (0.001, True)])
+def test_a_change_within_a_tick_of_the_clock_has_another_stamp(
+    file: Path, monkeypatch: pytest.MonkeyPatch, since: float, is_waited_for: bool
+) -> None:
     """Of a file that was written just before it is read, and again while it is: clocks of file systems tick in
     milliseconds, and both may fall into one."""
     changed, slept = file.stat().st_ctime, list[float]()
     monkeypatch.setattr(time, "sleep", slept.append)
-    for since, is_waited_for in ((1.0, False), (0.001, True)):
-        monkeypatch.setattr(time, "time", lambda since=since: changed + since)
-        FileSource(file, "y").read()
-        assert [seconds >= 0.01 for seconds in slept] == [True] * is_waited_for
+    monkeypatch.setattr(time, "time", lambda: changed + since)
+    FileSource(file, "y").read()
+    assert [seconds >= 0.01 for seconds in slept] == [True] * is_waited_for
 
 
 def test_a_download_is_read_again_from_the_cache(tmp_path: Path) -> None:
@@ -104,13 +106,13 @@ def test_a_download_is_read_again_from_the_cache(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_in_place", [False, True])
 def test_the_last_table_is_read_again_once_its_file_or_the_source_has_changed(file: Path, is_in_place: bool) -> None:
     """Also where size and modification time are those of before."""
-    tables, source = LastTable(), FileSource(file, "y")
+    source = FileSource(file, "y")
     os.utime(file, ns=(WHEN, WHEN))
-    first = tables.load(source)
-    assert tables.load(source) is first
+    first = source.read()
+    assert source.read() is first
     size, other = file.stat().st_size, write(file.with_name("new.csv"), first=9)
-    assert tables.load(FileSource(other, "y")).table.hash == hash_of(other)
-    assert tables.load(source).table.hash == first.table.hash
+    assert FileSource(other, "y").read().table.hash == hash_of(other)
+    assert source.read().table.hash == first.table.hash
 
     if is_in_place:
         with file.open("r+b") as opened:
@@ -118,7 +120,7 @@ def test_the_last_table_is_read_again_once_its_file_or_the_source_has_changed(fi
     else:
         other.replace(file)
     os.utime(file, ns=(WHEN, WHEN))
-    second = tables.load(source)
+    second = source.read()
 
     assert file.stat().st_size == size
     assert second.table.hash == hash_of(file) != first.table.hash
