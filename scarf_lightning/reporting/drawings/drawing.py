@@ -68,28 +68,22 @@ def warning(words: str, items: list[str], longest: int = 8) -> list[Block]:
     return [Paragraph(f"{words}: {named(items, longest)}.", warns=True)] if items else []
 
 
-def panels(
-    titles: Sequence[str], width: float, height: float, x_title: str, y_title: str, **options: Any
-) -> tuple[Figure, list[Axes]]:
+def panels(titles: Sequence[str], width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:
     """A figure with a panel for each title, two in a row; a single panel has no title.
 
     Args:
         titles: of the panels.
-        width: of the figure.
-        height: of a row of panels.
-        x_title, y_title: of the axes of all panels.
+        width, height: of a panel, in inches.
         options: see `new_figure`.
     """
     across = min(2, len(titles))
     down = -(-len(titles) // across)
-    figure, axes = new_figure(width, height * down, down, across, **options)
+    figure, axes = new_figure(width * across, height * down, down, across, **options)
     for place, title in zip(axes, titles, strict=False):
         place.set_title(title if len(titles) > 1 else "")
     # An odd number of panels leaves a place empty.
     for place in axes[len(titles) :]:
         place.set_visible(False)
-    figure.supxlabel(x_title, fontsize=8)
-    figure.supylabel(y_title, fontsize=8)
     return figure, axes[: len(titles)]
 
 
