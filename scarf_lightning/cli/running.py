@@ -20,11 +20,10 @@ from ..metrics import metrics
 from ..options import Config, load_plugins
 from ..options.settings import TrainerSettings
 from ..sweeping.cell import Cell
-from ..sweeping.chunks import read_chunk
+from ..sweeping.chunks import TrainCells, read_chunk
 from ..sweeping.expand import one_cell
 from ..sweeping.hydra import check_hydra, hydra_started, master_of, named_plugins, read_config
 from ..sweeping.run import run
-from ..sweeping.workers import TrainCells
 from .show import Terminal
 from .signals import ended_by_signals
 

@@ -3,11 +3,13 @@
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
 from hydra.core.override_parser.types import Quote, QuotedString
@@ -18,6 +20,7 @@ from ..errors import UsageError
 from ..machine import usable_cores
 from ..options import load_plugins, read
 from ..options.run_settings import ChunkSettings
+from ..options.settings import TrainerSettings
 from ..results import folder_time, give_back
 from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
 from .cell import Cell
@@ -33,12 +36,13 @@ SECONDS_OF_JOBLIB, JOBS_A_CORE = 10.0, 4
 each core, so that all cores end together."""
 MAX_JOBS = {"slurm": 1000}
 """The usual limit of a job array."""
+ROUNDING = 1 + 1e-9
 KEPT_DAYS = 30
 UNUSABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What is raised where a file of JSON is torn, or holds something else than what was written."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Chunk:
     """Cells that one job trains, and the seconds that they are expected to take."""
 
@@ -48,6 +52,17 @@ class Chunk:
 
 Launch = Callable[[Sequence[Chunk]], None]
 """Trains the cells of each chunk and returns when all jobs have ended. Results are in the store."""
+TrainCells = Callable[[Sequence[Cell]], None]
+"""Trains cells one after the other in this process."""
+
+
+class Training(Protocol):
+    """The training of this process and its forks: `scarf_lightning.cli.running.OwnTraining` has it."""
+
+    def gpus(self, settings: TrainerSettings) -> list[int]: ...
+    def has_begun_cuda(self) -> bool: ...
+    def is_exact(self, settings: TrainerSettings) -> bool: ...
+    def imported(self) -> TrainCells: ...
 
 
 def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str) -> list[Chunk]:
@@ -56,40 +71,48 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
     Groups are never divided, since their cells share a pre-training. Small groups are joined; groups of one dataset are
     put side by side, so that it is loaded once.
     """
-    if settings.minutes is not None:
-        least = settings.minutes * 60
-    elif launcher == "joblib":
-        together = sum(group.seconds for group in groups)
+    together = sum(group.seconds for group in groups)
+    least = 60 * MINUTES.get(launcher, 0.0)
+    if launcher == "joblib":
         least = min(SECONDS_OF_JOBLIB, together / (JOBS_A_CORE * usable_cores()))
-    else:
-        least = MINUTES.get(launcher, 0.0) * 60
-    max_jobs = settings.max_jobs
-    if max_jobs is None:
-        max_jobs = MAX_JOBS.get(launcher)
+    if settings.minutes is not None:
+        least = 60 * settings.minutes
+    max_jobs = settings.max_jobs or MAX_JOBS.get(launcher)
+    if max_jobs is not None:
+        # Each job but the last one is so long, so there is none beyond the largest number.
+        least = max(least, ROUNDING * together / max_jobs)
 
-    def dataset(group: Group) -> str:
-        return group.cells[0].cell.source.key
-
-    # Sorting is stable, so groups of one dataset keep the order of the command line.
-    datasets = list(dict.fromkeys(dataset(group) for group in groups))
     chunks: list[Chunk] = []
-    for group in sorted(groups, key=lambda group: datasets.index(dataset(group))):
+    for group in chain.from_iterable(by_dataset(groups)):
         if not chunks or chunks[-1].seconds >= least:
             chunks.append(Chunk([], 0.0))
         chunks[-1].cells += [each.cell for each in group.cells]
         chunks[-1].seconds += group.seconds
-    # The longest first: a long job that begins last would leave the other cores idle.
-    chunks.sort(key=lambda chunk: -chunk.seconds)
-    if max_jobs is None or len(chunks) <= max_jobs:
-        return chunks
-    joined = [Chunk([], 0.0) for _ in range(max_jobs)]
-    # The longest chunk that is left goes to the job with the least.
-    for chunk in chunks:
-        shortest = min(joined, key=lambda each: each.seconds)
-        shortest.cells += chunk.cells
-        shortest.seconds += chunk.seconds
-    joined.sort(key=lambda chunk: -chunk.seconds)
-    return joined
+    # A long job that begins last would leave the other cores idle.
+    return sorted(chunks, key=lambda chunk: -chunk.seconds)
+
+
+def by_dataset(groups: Sequence[Group]) -> list[list[Group]]:
+    """The groups of each dataset, in their order."""
+    datasets = dict[str, list[Group]]()
+    for group in groups:
+        datasets.setdefault(group.cells[0].cell.source.key, []).append(group)
+    return list(datasets.values())
+
+
+def can_be_divided(group: Group, training: Training) -> bool:
+    """True if workers may divide the trials of a group: no number depends on it, and no logger shows live curves,
+    which are a process' own."""
+    configs = [each.cell.config for each in group.cells]
+    return all(not config.logger.views and training.is_exact(config.trainer) for config in configs)
+
+
+def give_claims_back(cells: Iterable[Cell]) -> None:
+    """Remove the claims to cells that dead processes hold; those of living ones stay."""
+    for cell in cells:
+        for store in (cell.store(), cell.pretraining()):
+            if store is not None:
+                give_back(store.folder)
 
 
 def by(launcher: Launcher) -> Launch:
@@ -113,11 +136,7 @@ def _launch(launcher: Launcher, chunks: Sequence[Chunk]) -> None:
             jobs = launcher.launch(asked, initial_job_idx=0)
         # Also at Ctrl-C, at which joblib kills its processes.
         except BaseException:
-            for cell in (cell for chunk in chunks for cell in chunk.cells):
-                for store in (cell.store(), cell.pretraining()):
-                    # Only claims of dead processes are given back; those of living ones stay.
-                    if store is not None:
-                        give_back(store.folder)
+            give_claims_back(cell for chunk in chunks for cell in chunk.cells)
             raise
     for job in jobs:
         # A cell that fails is noted in the store and ends no job, so here the job itself went wrong.

@@ -1,13 +1,13 @@
 """Run cells: plan them, launch those that are not finished, and show all of them."""
 
-import itertools
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
@@ -19,22 +19,24 @@ from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, Place, State, SurveyedCell, distinct, in_words, named, survey
-from .chunks import Chunk, Launch, make_chunks
+from .chunks import Chunk, Launch, TrainCells, Training, make_chunks
 from .expand import ExpandedSweep
 from .plan import Group, Plan, make_plan, other_versions_notes
 from .shares import divided
 from .sizes import Size
 from .slurm import Detached
-from .workers import Told, Training, Workers, n_workers
+from .workers import Told, Workers, crew
 
 if TYPE_CHECKING:
     from ..data.table import Table
 
-BASIC, WORKERS = "basic", "workers"
+BASIC = "basic"
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
-TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
-"""The times that a cell is launched: more than once where another process let go of it unfinished."""
+TRIES = 3
+"""The times that a cell is launched without getting on, where other processes let go of it unfinished."""
+Deal = Callable[[Sequence[Group]], AbstractContextManager[Sequence[Chunk]]]
+"""The chunks of groups of cells, to be launched within the context."""
 
 
 class Show(Protocol):
@@ -52,7 +54,7 @@ def run(
     request: ExpandedSweep,
     launch: Launch,
     show: Show,
-    launcher: str = "basic",
+    launcher: str = BASIC,
     training: Training | None = None,
 ) -> list[SurveyedCell]:
     """Train the cells that are not finished, show the results, and return how far each cell is.
@@ -86,26 +88,26 @@ def run(
 
     plan = make_plan(survey(cells))
     _refuse_lost_weights(plan.surveyed)
-    after, problems, endings = list(plan.surveyed), list[str](), dict[str, str]()
+    after, problems, endings = plan.surveyed, list[str](), dict[str, str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
         workers = _workers(plan, show, launcher, training)
-        is_told = launcher == BASIC and training is not None
-        with workers or nullcontext(), show.watching(plan, is_told=is_told) as told:
-            chunks_of: ChunksOf = partial(_launcher_chunks, launcher)
+        is_here = launcher == BASIC and training is not None
+        with workers or nullcontext(), show.watching(plan, is_told=is_here) as told:
+            deal: Deal = partial(_for_launcher, launcher)
             if training is not None and workers is not None:
                 workers.told, launch, endings = told, workers, workers.endings
-                chunks_of = partial(_worker_chunks, workers, training, show)
-            elif training is not None and is_told:
-                launch = partial(_train_here, training, told)
+                deal = partial(divided, n_workers=workers.number, training=training, say=show.say)
+            elif training is not None and is_here:
+                launch = partial(_train_here, training.imported(), told)
             try:
-                trained, problems = _train(plan, launch, chunks_of)
+                ended, problems = _train(plan, launch, deal)
             # The user asked to leave the array in the queue, so nothing is wrong.
             except Detached as left:
                 show.say(str(left))
-                return after
-        after = [trained.get(each.cell.place, each) for each in after]
+                return list(after)
+        after = [ended.get(each.cell.place, each) for each in after]
     for each in after:
         # A process may be killed after its last record, and before it gives its claim back.
         if each.state is State.FINISHED and each.folder is not None:
@@ -116,7 +118,7 @@ def run(
     failures = _failures(after, endings)
     if failures or problems:
         raise UnfinishedError("\n".join(failures + problems))
-    return after
+    return list(after)
 
 
 def _planned(cells: Sequence[Cell], request: ExpandedSweep, show: Show) -> list[SurveyedCell]:
@@ -196,10 +198,14 @@ def _why_unfinished(surveyed: SurveyedCell, endings: Mapping[str, str]) -> str |
     return None
 
 
-def _train_here(training: Training, told: Told, chunks: Sequence[Chunk]) -> None:
+def _for_launcher(launcher: str, groups: Sequence[Group]) -> AbstractContextManager[list[Chunk]]:
+    """The chunks for the jobs of a launcher of this name."""
+    return nullcontext(make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher))
+
+
+def _train_here(train: TrainCells, told: Told, chunks: Sequence[Chunk]) -> None:
     """Train the cells of chunks in this process."""
-    train = training.imported()
-    for cell in itertools.chain.from_iterable(chunk.cells for chunk in chunks):
+    for cell in chain.from_iterable(chunk.cells for chunk in chunks):
         told.began(cell)
         train([cell])
         told.ended(cell)
@@ -215,43 +221,16 @@ def _workers(plan: Plan, show: Show, launcher: str, training: Training | None) -
                 "processes itself; leave workers out."
             )
         return None
-    number = n_workers(config, plan, training)
+    gpus, n_cores = crew(config, plan, training)
+    number = len(gpus) + n_cores
     if number == 1:
         return None
-    # Before the workers are forked, so that the imports are paid once.
-    train = training.imported()
-    gpus = training.gpus(config.trainer)
     shared = counted(usable_cores(), "core")
     if gpus:
-        shared = counted(len(gpus), "GPU")
-        if number > len(gpus):
-            shared += f" and {counted(number - len(gpus), 'core')} beside"
+        shared = counted(len(gpus), "GPU") + (f" and {counted(n_cores, 'core')} beside" if n_cores else "")
     show.say(f"{number} workers train, on {shared}; workers=1 trains in one process.")
-    return Workers(number, train, show.say, show.prepare, gpus)
-
-
-ChunksOf = Callable[[Sequence[Group]], AbstractContextManager[list[Chunk]]]
-"""The chunks of groups of cells, to be launched within the context."""
-
-
-@contextmanager
-def _launcher_chunks(launcher: str, groups: Sequence[Group]) -> Iterator[list[Chunk]]:
-    """The chunks for the jobs of a launcher of this name."""
-    yield make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher)
-
-
-@contextmanager
-def _worker_chunks(workers: Workers, training: Training, show: Show, groups: Sequence[Group]) -> Iterator[list[Chunk]]:
-    """The chunks for workers, which divide the trials of groups that would keep one of them busy alone."""
-    settings = groups[0].cells[0].cell.config.chunk
-    with divided(groups, workers.number, training, show.say) as work:
-        chunks = work.shares + make_chunks(work.whole, settings, WORKERS)
-        chunks.sort(key=lambda chunk: -chunk.seconds)
-        yield chunks
-    # The model of a cell is that of all its trials.
-    ended = [cell for cell in work.cells if cell.config.keep_weights]
-    if ended:
-        workers([Chunk(ended, 0.0)])
+    # Imported before the workers are forked, so that it is paid once.
+    return Workers(n_cores, training.imported(), show.say, show.prepare, gpus)
 
 
 def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
@@ -288,36 +267,25 @@ def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     return sizes
 
 
-def _train(plan: Plan, launch: Launch, chunks_of: ChunksOf) -> tuple[dict[Place, SurveyedCell], list[str]]:
+def _train(plan: Plan, launch: Launch, deal: Deal) -> tuple[dict[Place, SurveyedCell], list[str]]:
     """Launch until every cell is finished or has failed; return how far the cells are, and what else went wrong.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
     """
-    tries, problems, unfinished = Counter[str](), list[str](), plan.unfinished
+    tries, problems, unfinished = Counter[tuple[Place, int]](), list[str](), plan.unfinished
     latest = dict[Place, SurveyedCell]()
     while True:
-        todo = [each for each in unfinished if tries[each.cell.key] < TRIES[each.state]]
-        if todo:
-            for each in todo:
-                tries[each.cell.key] += 1
+        todo = []
+        for each in unfinished:
+            # A cell that has got on is tried as often again, and one that fails only once.
+            waits = each.state is State.WAITING and tries[each.cell.place, each.n_missing] < TRIES
+            if waits or (each.state is State.FAILED and not tries):
+                todo.append(each)
+        if todo and not problems:
+            tries.update((each.cell.place, each.n_missing) for each in todo)
             # Planned again, since trials that have ended meanwhile are not launched a second time.
-            groups = make_plan(todo, plan.sizes).groups
-            try:
-                with chunks_of(groups) as chunks:
-                    launch(chunks)
-            # Such as a scheduler that refuses the jobs, whose options the user must mend.
-            except UsageError:
-                raise
-            # A launcher raises anything where a process was killed or it is not set up.
-            except Exception as error:
-                last = "".join(traceback.format_exception_only(error)).rstrip()
-                # A worker's, or the system's, which are sentences.
-                if isinstance(error, UnfinishedError) or getattr(error, "errno", None):
-                    last = explained(error) or str(error)
-                problems.append(f"A job ended early; the same command goes on where it did. {last}")
-                # Another try would end in the same way, so the cells are not launched again.
-                for each in todo:
-                    tries[each.cell.key] += max(TRIES.values())
+            with deal(make_plan(todo, plan.sizes).groups) as chunks:
+                problems += _problem(launch, chunks)
         elif any(each.state is State.RUNNING for each in unfinished):
             time.sleep(LOOK_EVERY)
         else:
@@ -325,6 +293,21 @@ def _train(plan: Plan, launch: Launch, chunks_of: ChunksOf) -> tuple[dict[Place,
         surveyed = survey([each.cell for each in unfinished])
         latest |= {each.cell.place: each for each in surveyed}
         unfinished = [each for each in surveyed if each.state is not State.FINISHED]
+
+
+def _problem(launch: Launch, chunks: Sequence[Chunk]) -> list[str]:
+    """Launch; a sentence on what ended it early, after which another launch would end in the same way."""
+    try:
+        launch(chunks)
+    # Such as a scheduler that refuses the jobs, whose options the user must mend.
+    except UsageError:
+        raise
+    # A launcher raises anything where a process was killed or it is not set up.
+    except Exception as error:
+        last = explained(error) if getattr(error, "errno", None) else None
+        last = last or "".join(traceback.format_exception_only(error)).rstrip()
+        return [f"A job ended early; the same command goes on where it did. {last}"]
+    return []
 
 
 def _clear(cells: Sequence[Cell]) -> list[str]:

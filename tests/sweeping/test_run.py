@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
@@ -153,17 +153,16 @@ class TestLaunching:
         assert load()["trial"].tolist() == [0, 1] * 3
 
     @pytest.mark.parametrize(
-        ("number", "gpus", "shared"),
+        ("n_cores", "gpus", "shared"),
         [
-            (2, [], "3 cores"),
-            (2, [0, 1], "2 GPUs"),
-            (3, [0, 1], "2 GPUs and 1 core beside"),
-            (2, [5], "1 GPU and 1 core beside"),
+            (2, [], "2 workers train, on 3 cores"),
+            (0, [0, 1], "2 workers train, on 2 GPUs"),
+            (1, [0, 1], "3 workers train, on 2 GPUs and 1 core beside"),
         ],
     )
     def test_workers_are_said_with_what_they_share(
         self,
-        number: int,
+        n_cores: int,
         gpus: list[int],
         shared: str,
         monkeypatch: pytest.MonkeyPatch,
@@ -172,6 +171,9 @@ class TestLaunching:
         class Inside(Workers):
             """Workers that train in this process."""
 
+            def __enter__(self) -> Self:
+                return self
+
             def __call__(self, chunks: Sequence[Chunk]) -> None:
                 for chunk in chunks:
                     for cell in chunk.cells:
@@ -179,7 +181,7 @@ class TestLaunching:
 
             def __exit__(self, *_: object) -> None: ...
 
-        chosen = {"Workers": Inside, "n_workers": lambda *_: number, "usable_cores": lambda: 3}
+        chosen = {"Workers": Inside, "crew": lambda *_: (gpus, n_cores), "usable_cores": lambda: 3}
         for name, value in chosen.items():
             monkeypatch.setattr(running, name, value)
         training: Any = SimpleNamespace(imported=lambda: finish, gpus=lambda _: gpus, is_exact=lambda _: True)
@@ -187,8 +189,7 @@ class TestLaunching:
 
         run(ExpandedSweep(seeds(0, 1)), launch, Shown(), "basic", training)  # type: ignore[arg-type]
 
-        said = f"{number} workers train, on {shared}; workers=1 trains in one process."
-        assert said in capsys.readouterr().err.splitlines()
+        assert f"{shared}; workers=1 trains in one process." in capsys.readouterr().err.splitlines()
 
     def test_results_go_to_each_folder_that_is_asked_for_of_any_name(self, capsys: pytest.CaptureFixture[str]) -> None:
         folders = ["it's", "a,b", "a b", "$(x)", "{y}", "back\\slash", "ü"]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from scarf_lightning.cli.running import OwnTraining
 from scarf_lightning.estimators import load_model
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.results import LostClaimError, claim, is_claimed, known_data, load
-from scarf_lightning.results.notes import keep_failure, read_failure
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.plan import Group, make_plan
-from scarf_lightning.sweeping.shares import divided, shares_of
+from scarf_lightning.sweeping.shares import divided
 from tests.cells import finish, some_cell
 from tests.processes import TINY, assert_equal_rows, in_the_way, started, train
 from tests.processes import ended as ended_process
@@ -20,7 +20,7 @@ from tests.processes import ended as ended_process
 pytestmark = pytest.mark.usefixtures("in_tmp")
 
 
-class Exact:
+class Exact(OwnTraining):
     """A machine on which a trial's numbers do not depend on the trials beside it, or do."""
 
     def __init__(self, *, exact: bool = True) -> None:
@@ -44,24 +44,24 @@ def scarf_cells(n: int = 2, trials: int = 6) -> list[Cell]:
     ("seconds", "n_workers", "trials", "expected"),
     [
         # One group makes a share a worker, as far as it has trials.
-        ([30.0], 2, 20, [2]),
-        ([30.0], 16, 30, [16]),
-        ([30.0], 16, 5, [5]),
+        ([30.0], 2, 20, 2),
+        ([30.0], 16, 30, 16),
+        ([30.0], 16, 5, 5),
         # Three on two workers would keep one of them waiting for a third of the time.
-        ([30.0, 30.0, 30.0], 2, 20, [2, 2, 2]),
-        ([30.0, 30.0, 30.0], 3, 20, [1, 1, 1]),
-        ([1.0] * 40, 2, 20, [1] * 40),
+        ([30.0, 30.0, 30.0], 2, 20, 6),
+        ([1.0] * 40, 2, 20, 40),
         # The long one alone is divided.
-        ([90.0, 30.0, 30.0, 30.0], 2, 20, [1, 1, 1, 1]),
-        ([150.0, 30.0, 30.0, 30.0], 2, 20, [2, 1, 1, 1]),
+        ([150.0, *[10.0] * 3], 2, 20, 5),
     ],
 )
-def test_groups_are_divided_until_all_workers_end_at_about_the_same_time(
-    seconds: list[float], n_workers: int, trials: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+def test_a_group_that_others_would_wait_for_is_divided_among_all_workers(
+    seconds: list[float], n_workers: int, trials: int, expected: int
 ) -> None:
-    monkeypatch.setattr(Group, "missing", list(range(trials)))
+    cells = [some_cell(f"seed={seed}", seed=seed, pretrain="none", trials=trials) for seed in range(len(seconds))]
+    groups = [replace(group, supervised=[each]) for group, each in zip(groups_of(*cells), seconds, strict=True)]
 
-    assert shares_of([Group([], [each]) for each in seconds], n_workers) == expected
+    with divided(groups, n_workers, Exact(), print) as chunks:
+        assert len(chunks) == expected
 
 
 def test_each_share_has_missing_trials_under_the_claims_of_the_run() -> None:
@@ -70,18 +70,17 @@ def test_each_share_has_missing_trials_under_the_claims_of_the_run() -> None:
     (group,) = groups_of(one, other)
     assert group.missing == [0, 1, 2, 3, 4, 5]
 
-    with divided([group], 3, Exact(), print) as work:
-        assert (work.whole, work.cells) == ([], [one, other])
+    with divided([group], 3, Exact(), print) as chunks:
         divided_trials = [
-            [(cell.overrides[0], cell.share.trials) for cell in chunk.cells if cell.share] for chunk in work.shares
+            [(cell.overrides[0], cell.share.trials) for cell in chunk.cells if cell.share] for chunk in chunks
         ]
         assert divided_trials == [
             [("method=control", (0, 1))],
             [("method=control", (2, 3)), ("method=dropout", (2, 3))],
             [("method=control", (4, 5)), ("method=dropout", (5,))],
         ]
-        assert sum(chunk.seconds for chunk in work.shares) == pytest.approx(group.seconds)
-        assert not any(cell.is_alone for chunk in work.shares for cell in chunk.cells), "the run shows their progress"
+        assert sum(chunk.seconds for chunk in chunks) == pytest.approx(group.seconds)
+        assert not any(cell.is_alone for chunk in chunks for cell in chunk.cells), "the run shows their progress"
         places = [one.store(), other.store(), one.pretraining()]
         assert all(place is not None and is_claimed(place.folder, 0.0) for place in places)
 
@@ -89,25 +88,22 @@ def test_each_share_has_missing_trials_under_the_claims_of_the_run() -> None:
 
 
 def test_a_group_is_left_whole_where_numbers_depend_on_the_stack_or_curves_are_live() -> None:
-    groups = groups_of(*scarf_cells())
-    with divided(groups, 2, Exact(exact=False), print) as work:
-        assert (work.shares, work.whole) == ([], groups)
+    cells = scarf_cells()
+    with divided(groups_of(*cells), 2, Exact(exact=False), print) as chunks:
+        assert [chunk.cells for chunk in chunks] == [cells]
 
-    (cell, _) = scarf_cells()
-    logger = replace(cell.config.logger, others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})
-    groups = groups_of(replace(cell, config=replace(cell.config, logger=logger)))
-    with divided(groups, 2, Exact(), print) as work:
-        assert (work.shares, work.whole) == ([], groups)
+    logger = replace(cells[0].config.logger, others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})
+    logged = replace(cells[0], config=replace(cells[0].config, logger=logger))
+    with divided(groups_of(logged), 2, Exact(), print) as chunks:
+        assert [chunk.cells for chunk in chunks] == [[logged]]
 
 
-def test_the_run_notes_the_data_and_forgets_the_failure_before_it_divides() -> None:
+def test_the_run_notes_the_data_before_it_divides() -> None:
     (cell, _) = cells = scarf_cells()
-    keep_failure(cell.results, cell.key, cell.label, ValueError("once"))
     assert known_data(cell.results, cell.source) is None
 
     with divided(groups_of(*cells), 2, Exact(), print):
         assert known_data(cell.results, cell.source) is not None
-        assert read_failure(cell.results, cell.key) is None
 
 
 def test_a_worker_checks_the_claim_that_it_is_sent_and_does_not_release_it(tmp_path: Path) -> None:
