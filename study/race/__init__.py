@@ -1,0 +1,1 @@
+"""The race that chose the practical recipe for few labels: protocol in study/recipe.md."""

