@@ -8,8 +8,10 @@ trained again. study/recipe.md has the protocol.
 import itertools
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,7 +76,7 @@ class Split:
         return np.bincount(self.labels, minlength=self.n_classes) / len(self.labels)
 
 
-def read_table(table: dict, openml: Path, packages: Path) -> tuple[pd.DataFrame, np.ndarray]:
+def read_table(table: dict[str, Any], openml: Path, packages: Path) -> tuple[pd.DataFrame, np.ndarray]:
     """The features of a table and its classes as numbers."""
     if table["package"] == "openml":
         folder = openml / "org/openml/www/datasets" / str(table["file"])
@@ -95,13 +97,13 @@ def draw_split(features: pd.DataFrame, classes: np.ndarray, trial: int, n_labels
     seen = numbers.iloc[rest]
     numbers = numbers.loc[:, seen.notna().any()]
     gaps = numbers.isna().loc[:, numbers.isna().any()].to_numpy(float)
-    numbers = numbers.fillna(numbers.iloc[rest].mean()).to_numpy()
-    if numbers.shape[1]:
+    filled = numbers.fillna(numbers.iloc[rest].mean()).to_numpy()
+    if filled.shape[1]:
         scaler = StandardScaler() if inputs == "standardised" else QuantileTransformer(output_distribution="normal")
-        numbers = scaler.fit(numbers[rest]).transform(numbers)
+        filled = scaler.fit(filled[rest]).transform(filled)
     categories = features.select_dtypes(exclude="number").astype(str)
     indicators = [pd.get_dummies(categories[name]).to_numpy(float) for name in categories]
-    encoded = np.hstack([numbers, gaps, *indicators]).astype(np.float32)
+    encoded = np.hstack([filled, gaps, *indicators]).astype(np.float32)
     labelled = rest[:n_labels]
     return Split(encoded[labelled], classes[labelled], encoded[test], classes[test], classes.max() + 1)
 
@@ -120,7 +122,7 @@ def forward(weights: list[torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
     return torch.baddbmm(weights[-1], rows, weights[-2])
 
 
-def batches(n_rows: int, rng: np.random.Generator):
+def batches(n_rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Without end, the rows of the next batch: all of them, or an epoch of shuffled batches without its short rest."""
     if n_rows <= BATCH:
         while True:
@@ -137,13 +139,15 @@ def stack_rows(parts: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return padded, np.stack([(np.arange(widest) < len(part)) / len(part) for part in parts])
 
 
-def train_path(split: Split, parts: list[np.ndarray], candidate: Candidate, seed: int):
+def train_path(
+    split: Split, parts: list[np.ndarray], candidate: Candidate, seed: int
+) -> Iterator[tuple[int, list[torch.Tensor]]]:
     """Train one network on each part of the labelled rows; yields the steps and the weights at each evaluation."""
     depth = 5
     sizes = [split.rows.shape[1], *[candidate.width] * depth, split.n_classes]
     weights = [torch.stack([w] * len(parts)).clone().requires_grad_() for w in initial_weights(sizes, seed)]
-    optimizer = torch.optim.AdamW if candidate.decay else torch.optim.Adam
-    optimizer = optimizer(weights, lr=1e-3, weight_decay=candidate.decay or candidate.l2, fused=True)
+    kind = torch.optim.AdamW if candidate.decay else torch.optim.Adam
+    optimizer = kind(weights, lr=1e-3, weight_decay=candidate.decay or candidate.l2, fused=True)
     rows, labels = torch.tensor(split.rows), torch.tensor(split.labels)
     targets = torch.nn.functional.one_hot(labels, split.n_classes).float()
     targets = targets * (1 - candidate.smoothing) + candidate.smoothing / split.n_classes
@@ -158,7 +162,7 @@ def train_path(split: Split, parts: list[np.ndarray], candidate: Candidate, seed
         if not candidate.folds:
             optimizer.param_groups[0]["lr"] = 1e-3 * (1 + np.cos(np.pi * (step - 1) / last)) / 2
         optimizer.zero_grad()
-        (losses * share).sum().backward()
+        torch.autograd.backward((losses * share).sum())
         optimizer.step()
         if step in STEPS and (candidate.folds or step == last):
             yield step, [weight.detach() for weight in weights]
@@ -189,10 +193,11 @@ def measure(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
 
 def best_share(predicted: np.ndarray, frequencies: np.ndarray, truth: np.ndarray) -> float:
     """The share of the class frequencies that has the least log-loss on rows that did not train."""
-    return min(SHARES, key=lambda share: mean_log_loss((1 - share) * predicted + share * frequencies, truth))
+    shares: list[float] = SHARES.tolist()
+    return min(shares, key=lambda share: mean_log_loss((1 - share) * predicted + share * frequencies, truth))
 
 
-def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict]:
+def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict[str, Any]]:
     """A row for each number of steps: the log-loss of the folds and the measures on the test rows, plain and mixed."""
     everything = np.arange(len(split.labels))
     folds = []
@@ -219,7 +224,7 @@ def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict]:
     return out
 
 
-def run_rival(name: str, split: Split, seed: int) -> list[dict]:
+def run_rival(name: str, split: Split, seed: int) -> list[dict[str, Any]]:
     """Logistic regression, CatBoost or the class frequencies, with the defaults of their packages."""
     present, labels = np.unique(split.labels, return_inverse=True)
     predicted = np.zeros((len(split.truth), split.n_classes))
@@ -260,4 +265,5 @@ def run(file: Path, openml: Path, packages: Path, part: int = 0, of: int = 1) ->
 
 
 if __name__ == "__main__":
-    run(*map(Path, sys.argv[1:4]), *map(int, sys.argv[4:]))
+    trials, openml, packages = map(Path, sys.argv[1:4])
+    run(trials, openml, packages, *map(int, sys.argv[4:]))
