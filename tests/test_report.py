@@ -131,7 +131,7 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
     without = report_here("results=mine", cwd=tmp_path)
     assert without.returncode == 0, without.stderr
     assert (
-        "The cells name a plugin that is not imported: my_metric. Metrics and labels of their parts are missing here; "
+        "Not imported: my_metric, so that metrics and labels of their parts are missing; "
         "plugins=[my_metric] adds them, from the folder that the modules are in." in without.stdout.splitlines()
     )
 
@@ -160,8 +160,8 @@ OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
     [
         ("", OF_WHAT),
         ("pretrain=scarf", OF_WHAT),
-        ("quick", r"quick is not an option; .*\."),
-        ("sweeps=mine.yaml tets=welch", r"tets=welch is not an option; .*\."),
+        ("quick", r"quick is no option; .*\."),
+        ("sweeps=mine.yaml tets=welch", r"tets is not an option\. Did you mean test\? .*\."),
         (
             "sweeps=mine.yaml test=student",
             r"test cannot be student\. Its values are: welch, paired, corrected\.",

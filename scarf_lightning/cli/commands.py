@@ -9,16 +9,16 @@ import os
 import signal
 import sys
 import warnings
-from argparse import ArgumentError, ArgumentParser
+from argparse import ArgumentError, Namespace
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, explained
 from ..importing import without_garbage_collection
-from ..sweeping.flags import CONFIG_DIR, MODES, OF_OTHER_CONFIGURATIONS, SHOWING
+from ..sweeping.flags import MODES, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
 from .own_parts import refuse_untaken
@@ -42,10 +42,18 @@ USAGE = """\
 """
 
 HELP = {"-h", "--help"}
-RERUN = "--experimental-rerun"
 COMPLETING = {"--shell-completion", "-sc"}
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
+REFUSED = {
+    "experimental_rerun": "--experimental-rerun reads a job that Hydra pickled, and no run leaves one; repeat the "
+    "command instead.",
+} | dict.fromkeys(
+    ("config_name", "config_path"),
+    "This program has one configuration; files of yours go into a folder: --config-dir FOLDER +experiment=NAME.",
+)
+"""Flags of Hydra's that lead nowhere here, by their names in its parser."""
+FORMAT_OF_OTHERS = warnings.formatwarning
 
 
 def run_train(arguments: list[str]) -> None:
@@ -54,7 +62,9 @@ def run_train(arguments: list[str]) -> None:
         sys.stdout.write(f"scarf-lightning {__version__}\n")
         return
     flags = [argument.partition("=")[0] for argument in arguments]
-    _refuse_flags(flags, arguments)
+    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
+    if not COMPLETING.isdisjoint(flags) and Path(sys.argv[0]).stem == "scarf":
+        raise UsageError('Hydra completes the words of train.py: eval "$(python train.py -sc install=bash)".')
     # A program may read what these flags print, so no line of ours goes before it.
     shows_one = any(flag in SHOWING for flag in flags)
     if not shows_one:
@@ -65,28 +75,26 @@ def run_train(arguments: list[str]) -> None:
         from hydra.errors import ConfigCompositionException
 
         from ..sweeping.hydra import OF_TODAY, named_plugins, offer, our_files
-        from ..sweeping.overrides import check_choices, check_words, spelled_out
+        from ..sweeping.overrides import check_choices, spelled_out
         from .running import sweeping, train_job
 
-        _refuse_dashes(arguments)
-        check_words(arguments)
-
-    plugins = named_plugins(arguments)
+    given = _parsed(arguments)
+    plugins = named_plugins(given.overrides)
     if not shows_one:
         refuse_untaken(plugins)
-    asked = spelled_out([argument for argument in arguments if argument not in MODES])
+    asked = spelled_out(given.overrides)
     check_choices(asked)
     # Other sweepers than ours leave this file in the working folder.
     record = Path("multirun.yaml").absolute()
     was_there = record.exists()
     try:
         if not shows_one and "hydra.mode=RUN" not in asked:
-            config_dir, overrides = _config_dir(asked)
-            with sweeping(overrides, config_dir) as sweep:
+            with sweeping(asked, given.config_dir) as sweep:
                 sweep()
             return
-        # Hydra reads its flags from the process's arguments alone.
-        sys.argv[1:] = _flags_first(asked)
+        # Hydra reads its flags from the process's arguments alone, and takes no options on both sides of one.
+        flags = [argument for argument in arguments if argument not in (*given.overrides, *MODES)]
+        sys.argv[1:] = [*flags, *asked]
         offer(plugins)
         with our_files():
             main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
@@ -95,9 +103,9 @@ def run_train(arguments: list[str]) -> None:
                     main(train_job)()
                 # Hydra ends the process after its page of help.
                 except SystemExit as ended:
-                    if ended.code or HELP.isdisjoint(flags):
+                    if ended.code or not given.help:
                         raise
-                    sys.stdout.write(_documented(arguments))
+                    sys.stdout.write(_documented(given.overrides))
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
@@ -108,58 +116,42 @@ def run_train(arguments: list[str]) -> None:
             record.unlink(missing_ok=True)
 
 
-def _refuse_flags(flags: Sequence[str], arguments: Sequence[str]) -> None:
-    """Refuse flags of Hydra's that lead nowhere here.
+def _parsed(arguments: Sequence[str]) -> Namespace:
+    """The flags and the options of a command line, as Hydra's own parser reads them.
 
-    Args:
-        flags: the arguments without their values.
-        arguments: of the command.
+    Raises:
+        UsageError: a word is neither, or a flag leads nowhere.
     """
-    # Hydra would look for a file that no run of ours writes, and end in a traceback.
-    if RERUN in flags:
-        raise UsageError(f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead.")
-    for flag in flags:
-        if flag in OF_OTHER_CONFIGURATIONS:
-            raise UsageError(
-                f"{flag} would name another configuration than that of this program; files of yours go into a folder: "
-                "--config-dir FOLDER +experiment=NAME."
-            )
-    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands. It asks by a line of the shell.
-    is_typed = "query" in " ".join(arguments) and "COMP_LINE" not in os.environ
-    if not COMPLETING.isdisjoint(flags) and (is_typed or Path(sys.argv[0]).stem == "scarf"):
-        raise UsageError('Hydra completes the words of train.py: eval "$(python train.py -sc install=bash)".')
-
-
-def _documented(arguments: Sequence[str]) -> str:
-    """The files of `conf/`, with a comment on each option: of the choices of a command line, or of every cell."""
-    files = []
-    for argument in arguments:
-        file = CONF / f"{argument.replace('=', '/', 1)}.yaml"
-        if file.is_file():
-            files.append(file)
-    pages = []
-    for file in files or [CONF / "train.yaml"]:
-        pages.append(f"# {file.relative_to(CONF.parent)}\n{file.read_text(encoding='utf-8')}")
-    return "\n".join(pages)
-
-
-def _refuse_dashes(arguments: Sequence[str]) -> None:
-    """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
-    # Hydra's own parser says which flags it would take; no public module lists them. It must not end the process.
+    from ..sweeping.overrides import check_words
+
     parser = get_args_parser()
+    # It must not end the process.
     parser.exit_on_error = False
     try:
-        known, unknown = parser.parse_known_args(list(arguments))
+        given, unknown = parser.parse_known_intermixed_args(arguments)
     except ArgumentError as error:
         raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
-    if (known.resolve or known.package) and not known.cfg:
-        raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
     for flag in unknown:
-        if flag.startswith("-"):
-            name, _, value = flag.lstrip("-").partition("=")
-            raise UsageError(f"{flag} is not known; options have no dashes: {name}={value or 'VALUE'}.")
+        name, _, value = flag.lstrip("-").partition("=")
+        raise UsageError(f"{flag} is not known; options have no dashes: {name}={value or 'VALUE'}.")
+    for name, sentence in REFUSED.items():
+        if getattr(given, name) is not None:
+            raise UsageError(sentence)
+    if (given.resolve or given.package) and not given.cfg:
+        raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
+    check_words(given.overrides)
+    return given
+
+
+def _documented(choices: Sequence[str]) -> str:
+    """The files of `conf/`, with a comment on each option: of the choices of a command line, or of every cell."""
+    files = [CONF / f"{choice.replace('=', '/', 1)}.yaml" for choice in choices]
+    pages = []
+    for file in [each for each in files if each.is_file()] or [CONF / "train.yaml"]:
+        pages.append(f"# {file.relative_to(CONF.parent)}\n{file.read_text(encoding='utf-8')}")
+    return "\n".join(pages)
 
 
 def run_report(arguments: list[str]) -> "WrittenReport | None":
@@ -174,56 +166,14 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     if not arguments:
         raise NoSubjectError
     with without_garbage_collection():
-        from ..reporting.report_options import NAMES
-        from ..sweeping.overrides import spelled_out
-    from .report_command import write
+        from ..sweeping.overrides import taken_out
+        from .report_command import OWN, report
 
-    config_dir, arguments = _config_dir(arguments)
-    known = ("results", "out", "sections", *NAMES)
-    # The report's own options are taken out; Hydra knows none of them.
-    given = dict[str, Any]()
-    for argument in arguments:
-        key, sign, value = argument.partition("=")
-        if sign and key in known:
-            given[key] = value
-    overrides = spelled_out([argument for argument in arguments if argument.partition("=")[0] not in given])
-    written = write(overrides, config_dir=config_dir, **given)
-    _write(str(written), sys.stdout)
+    given = _parsed(arguments)
+    options, overrides = taken_out(given.overrides, OWN)
+    written = report(overrides, config_dir=given.config_dir, **options)
+    _say(str(written), stderr=False)
     return written
-
-
-def _flags_first(arguments: Sequence[str]) -> list[str]:
-    """The same arguments with flags and their values before the options: Hydra takes no options on both sides of one.
-
-    >>> _flags_first(["corruption=mean", "--config-dir", "a=b", "trials=2"])
-    ['--config-dir', 'a=b', 'corruption=mean', 'trials=2']
-    """
-    flags, options = list[str](), list[str]()
-    previous = ""
-    for argument in arguments:
-        # An option has a sign of equality, which values of flags have not, unless it is in the name of a folder.
-        is_value = previous in CONFIG_DIR or (previous.startswith("-") and "=" not in argument)
-        if is_value or argument.startswith("-"):
-            flags.append(argument)
-        else:
-            options.append(argument)
-        previous = argument
-    return flags + options
-
-
-def _config_dir(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The folder of ``--config-dir`` or ``-cd``, as Hydra takes it, and the other arguments.
-
-    Raises:
-        UsageError: no folder follows.
-    """
-    parser = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument(*CONFIG_DIR, metavar="FOLDER")
-    try:
-        flags, others = parser.parse_known_args(arguments)
-    except ArgumentError as error:
-        raise UsageError("--config-dir needs a folder: --config-dir FOLDER.") from error
-    return flags.config_dir, others
 
 
 def answered(command: Callable[[list[str]], object], arguments: list[str] | None = None) -> int:
@@ -238,8 +188,7 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     # Hydra's own handler would swallow the exception and print its frames.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    usual = warnings.formatwarning
-    warnings.formatwarning = _warning_format(usual)
+    warnings.formatwarning = _format_warning
     try:
         with ended_by_signals():
             status = command(arguments)
@@ -259,10 +208,10 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
         # A mistake in the code keeps its traceback.
         if wants_traceback or problem is None:
             raise
-        _write(str(problem), sys.stderr)
+        _say(str(problem), stderr=True)
         return problem.status
     finally:
-        warnings.formatwarning = usual
+        warnings.formatwarning = FORMAT_OF_OTHERS
     return status if isinstance(status, int) else 0
 
 
@@ -272,27 +221,23 @@ report = partial(answered, run_report)
 """`report.py`: read the results, compare them, and write the page."""
 
 
-def _warning_format(usual: Callable[..., str]) -> Callable[..., str]:
-    """The printer of warnings: the sentence alone if it is about a record. It may quote a file, so it is escaped."""
+def _format_warning(message: Warning | str, category: type[Warning], *where: Any, **named: Any) -> str:
+    """A warning as it is printed; the line of code that warns means nothing to whoever owns a record."""
+    # Imports rich.
+    from ..screen import escaped
 
-    def format_warning(message: Warning | str, category: type[Warning], *where: object, **named: object) -> str:
-        # The line of code that warns means nothing to whoever owns the record.
-        if issubclass(category, RecordWarning):
-            return _escaped(f"{message}\n")
-        return _escaped(usual(message, category, *where, **named))
-
-    return format_warning
+    # It may quote a file.
+    return escaped(
+        f"{message}\n" if issubclass(category, RecordWarning) else FORMAT_OF_OTHERS(message, category, *where, **named)
+    )
 
 
-def _write(text: str, stream: TextIO) -> None:
+def _say(text: str, *, stderr: bool) -> None:
     """Write a text; on a terminal its lines break between words."""
-    if stream.isatty():
-        # Imports rich.
-        from ..screen import screen
+    # Imports rich.
+    from ..screen import screen
 
-        screen(stderr=stream is sys.stderr).say(_escaped(text))
-    else:
-        stream.write(f"{_escaped(text)}\n")
+    screen(stderr=stderr).say(text)
 
 
 def _problem(error: Exception) -> UsageError | UnfinishedError | None:
@@ -309,10 +254,3 @@ def _problem(error: Exception) -> UsageError | UnfinishedError | None:
     # Such as a full disk, or a folder without rights.
     reason = explained(error)
     return UnfinishedError(reason) if reason else None
-
-
-def _escaped(text: str) -> str:
-    # Imports rich.
-    from ..screen import escaped
-
-    return escaped(text)

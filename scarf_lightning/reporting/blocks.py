@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -103,8 +103,6 @@ class Table:
 
 
 Block = Paragraph | Picture | Table
-RETURNS = "a list of Paragraph, Picture and Table of scarf_lightning.reporting.blocks"
-"""The value that a drawing returns, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -116,36 +114,9 @@ class Section:
     blocks: list[Block]
 
 
-def fault_of_blocks(blocks: Any, name: str) -> str | None:
-    """The end of a sentence on blocks that a page cannot show; None if it can.
-
-    Args:
-        blocks: what a drawing returned.
-        name: the beginning of the names of its figures and tables.
-    """
-    if not isinstance(blocks, list) or not all(isinstance(block, get_args(Block)) for block in blocks):
-        kinds = type(blocks).__name__
-        if isinstance(blocks, list):
-            kinds = f"list of {', '.join(sorted({type(block).__name__ for block in blocks}))}"
-        return f"returns a {kinds}; it has to return {RETURNS}"
-    # A figure and a table of one name are files of two folders.
-    names = [(type(block), block.name) for block in blocks if isinstance(block, (Picture, Table))]
-    for _, each in names:
-        if not each.startswith(name):
-            return f'calls a figure or a table {each!r}; begin its name with the argument, as in f"{{name}}-a"'
-    if len(set(names)) < len(names):
-        return 'gives two figures or tables one name; end each with another word, as in f"{name}-a"'
-    return None
-
-
 def not_drawn(reason: str) -> list[Block]:
     """A warning in the place of blocks."""
     return [Paragraph(f"Not drawn: {reason}", warns=True)]
-
-
-def failure(error: Exception) -> str:
-    """The end of a sentence on an error in a function of the user's."""
-    return f"fails, {type(error).__name__}: {' '.join(str(error).split())[:160]}"
 
 
 def named(items: list[str], longest: int = 8) -> str:

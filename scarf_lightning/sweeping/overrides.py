@@ -180,6 +180,24 @@ def _quoted(value: str) -> str:
     return QuotedString(value, Quote.single).with_quotes()
 
 
+def taken_out(arguments: Sequence[str], names: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The values of these options of a command line, and its other arguments.
+
+    Raises:
+        UsageError: an option has several values.
+    """
+    values, others = dict[str, Any](), list[str]()
+    for override in OverridesParser.create().parse_overrides(spelled_out(arguments)):
+        name = override.get_key_element()
+        if name not in names:
+            others.append(str(override.input_line))
+        elif override.is_sweep_override():
+            raise UsageError(f"{override.input_line}: one value; put a text that holds a comma in quotes.")
+        else:
+            values[name] = override.value()
+    return values, others
+
+
 def override_key(override: Override) -> str:
     """The axis or the dotted option that an override sets; of ``loss@cotrain.loss=NAME`` the place, cotrain.loss."""
     group, _, package = override.get_key_element().lstrip("+~").partition("@")

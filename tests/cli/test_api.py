@@ -115,8 +115,7 @@ def test_the_report_is_written_and_says_what_it_says(trained: Trained, tmp_path:
     assert str(written).splitlines()[-1] == place
     shown = written._repr_html_()
     assert shown.startswith(f"<p><strong>{written.answer[0][:20]}")
-    assert written.table is not None
-    assert written.table._repr_html_() in shown
+    assert written.tables["summary"]._repr_html_() in shown
     assert shown.endswith(f"{place}</p>")
 
 

@@ -1,9 +1,7 @@
 """The options of a report that are in files of the user's, by ``--config-dir``."""
 
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,10 +31,10 @@ def config_dir(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["results=results", "--config-dir"], "--config-dir needs a folder: --config-dir FOLDER.\n"),
+        (["results=results", "--config-dir"], "--config-dir/-cd: expected one argument.\n"),
         (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; name one with files "),
         (["results=results", "-cd", "away"], "--config-dir: there is no folder away; name one with "),
-        (["sweeps=quick", "+experiment=short"], "+experiment=short is not an option; "),
+        (["sweeps=quick", "+experiment=short"], "experiment is not an option. "),
     ],
 )
 def test_a_folder_that_is_not_there_is_refused(arguments: list[str], sentence: str, tmp_path: Path) -> None:
@@ -58,31 +56,33 @@ def test_a_sweep_is_reported_with_the_preset_that_it_was_trained_with(tmp_path: 
     assert "All 2 cells are finished, 4 of 4 trials." in ran.stdout
 
 
-@pytest.mark.parametrize(
-    ("returned", "sentence"),
-    [
-        (lambda: 3, "returns a int; it has to return a Section of scarf_lightning.reporting.blocks."),
-        (lambda: Section("mine", "Mine", ["a text"]), "returns a list of str; it has to return a list of "),  # type: ignore[list-item]
-        (lambda: {}["nix"], "fails, KeyError: 'nix'."),
-    ],
-)
-def test_a_slip_in_a_section_of_the_users_costs_no_other_section(
-    returned: Callable[[], Any], sentence: str, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_sections_of_ones_own_stand_on_the_page_and_in_its_command(tmp_path: Path) -> None:
     for cell in cells_of("pretrain=none,scarf", "trials=2", f"paths.results={tmp_path / 'results'}"):
         finish(cell)
 
-    def broken(results: CellResults, row_of: RowOf) -> Any:
-        return returned()
+    def mine(results: CellResults, row_of: RowOf) -> Section | None:
+        return Section("mine", "My own section", [Paragraph("As it should be.")])
 
-    def whole(results: CellResults, row_of: RowOf) -> Section | None:
-        return Section("whole", "My own section", [Paragraph("As it should be.")])
+    def nothing(results: CellResults, row_of: RowOf) -> Section | None:
+        return None
 
-    written = scarf_lightning.report(results=tmp_path / "results", out=tmp_path / "page", sections=[broken, whole])
+    sections = [mine, nothing]
+    written = scarf_lightning.report(results=tmp_path / "results", out=tmp_path / "page", sections=sections)
 
-    (note,) = [note for note in written.notes if "broken" in note]
-    assert note.startswith(f"Not drawn: {__name__}.")
-    assert sentence in note
     page = unescape(written.index.read_text(encoding="utf-8"))
-    assert note in page
     assert "As it should be." in page
+    assert "<locals>.mine" in page
+
+
+@pytest.mark.slow
+def test_values_are_read_by_the_grammar_of_train(tmp_path: Path) -> None:
+    results = tmp_path / "mine, all"
+    for cell in cells_of("pretrain=none,scarf", "trials=2", f"paths.results='{results}'"):
+        finish(cell)
+
+    ran = here(commands.report, f"results='{results}'", "rope=2e-2", "metric=auroc", cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    several = here(commands.report, "results=a,b", cwd=tmp_path)
+    assert several.stderr == "results=a,b: one value; put a text that holds a comma in quotes.\n"

@@ -3,7 +3,6 @@
 import re
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -12,6 +11,7 @@ from scarf_lightning.cli import commands
 from scarf_lightning.cli import scarf as module
 from scarf_lightning.cli.report_command import WrittenReport
 from scarf_lightning.cli.scarf import MEANINGS, scarf
+from scarf_lightning.reporting.blocks import table
 from scarf_lightning.results import load
 from tests.processes import TINY, Process, here
 from tests.reporting.store import fill_store
@@ -104,12 +104,7 @@ def test_a_report_says_by_its_status_whether_we_can_tell(
         index=tmp_path / "index.html",
         answer=["So it is."],
         notes=[],
-        summary=pd.DataFrame({"answer": answers}),
-        effects=pd.DataFrame(),
-        worths=pd.DataFrame({"competitor": ["SCARF"], "worth": [1.5]}),
-        metric="accuracy",
-        _material=Mock(),
-        _made_by={},
+        tables={"summary": table("summary", "All", pd.DataFrame({"answer": answers}))},
     )
     monkeypatch.setattr(commands, "run_report", lambda arguments: print("a table") or written)
 

@@ -188,11 +188,11 @@ def test_a_sweep_file(name: str, in_table: Path) -> None:
 
 WORDS: dict[str, str] = {
     "pretrain=none, scarf": "A blank stands after a comma: write pretrain=none,scarf, or put all values in quotes.",
-    "--config-name other": "--config-name would name another configuration",
-    "--config-name=other": "--config-name would name another configuration",
-    "-cn other": "-cn would name another configuration",
-    "--config-path DIR": "--config-path would name another configuration",
-    "-cp DIR": "-cp would name another configuration",
+    "--config-name other": "This program has one configuration",
+    "--config-name=other": "This program has one configuration",
+    "-cn other": "This program has one configuration",
+    "--config-path DIR": "This program has one configuration",
+    "-cp DIR": "This program has one configuration",
     "--config-dir": "--config-dir/-cd: expected one argument.",
     "--config-dir nowhere": "--config-dir: there is no folder nowhere;",
     "--config-dir t.csv": "--config-dir: there is no folder t.csv;",
