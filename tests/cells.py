@@ -24,8 +24,9 @@ from scarf_lightning.sweeping.cell import Cell
 
 DATA_HASH = "0" * 64
 OF_WDBC: dict[str, Any] = {
-    "columns": [("V1", None), ("V2", ("a", "b"))], "target": Classes(("1", "2")), "overrides": (),
-    "config": {"seed": 0}, "options": {}, "labels": {},
+    "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
+    "target": Classes(("1", "2")), "overrides": (),
+    "config": {"seed": 0}, "options": {}, "labels": {}, "reading": {},
 }  # fmt: skip
 """What a description says of the data and of who asked for the cell."""
 WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30)
@@ -120,4 +121,4 @@ def some_pretrained(trial: int, dtype: Any = np.float32, n: int = 6) -> Pretrain
         "head.bias": random.normal(size=2).astype(dtype),
     }
     curve = [{"trial": trial, "epoch": epoch, "validation_loss": 1 / (3 * epoch)} for epoch in (1, 2)]
-    return PretrainedTrial(trial, weights, epochs=2, best_epoch=1, seconds=1 / 3, curve=curve)
+    return PretrainedTrial(trial, epochs=2, best_epoch=1, seconds=1 / 3, curve=curve, weights=weights)

@@ -103,7 +103,7 @@ def test_it_leaves_the_documented_files_and_no_others(first: Run, cell: Path) ->
     )  # fmt: skip
     weights = [f"{trial:04d}/{name}" for trial in (0, 1) for name in ("curve.json", "weights.safetensors")]
 
-    expected = ["index.sqlite", "datasets/wdbc.json", f"{cell.name}/cell.json"]
+    expected = ["datasets/wdbc.json", f"{cell.name}/cell.json", f"{cell.name}/summary.json"]
     expected += [f"{cell.name}/stacks/{stack.name}/{name}" for name in in_stack]
     expected += [
         f"pretrained/{pretrained.name}/{name}" for name in ("pretraining.json", *(f"trials/{each}" for each in weights))
@@ -174,7 +174,7 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run, cel
     assert extended.ran.stdout.splitlines()[0] == first.ran.stdout.splitlines()[0]
 
     before, after = files(first.cwd), files(extended.cwd)
-    entry = "results/index.sqlite"
+    entry = f"results/{cell.name}/summary.json"
     assert before.pop(entry) != after.pop(entry)
     new = [name for name in after if name not in before]
     of_the_cell = [name for name in new if re.search(r"/stacks/0002-0002-[0-9a-f]{8}/", name)]

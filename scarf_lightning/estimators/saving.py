@@ -13,13 +13,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save as as_safetensors
 
 from ..errors import UsageError
 from ..results.files import DamagedRecordError, temporary
-from ..results.records import WEIGHTS, new_record, read_record
+from ..results.records import WEIGHTS, as_safetensors, read_record, write_record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -44,10 +42,8 @@ def save(
         # one.
         with temporary(folder) as made:
             described = {"version": LAYOUT} | asdict(description)
-            with new_record(made, CONTENTS, KIND, {"model": described}) as place:
-                for file, arrays in ((WEIGHTS, weights), (PREPROCESSING, preprocessing)):
-                    content = as_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-                    (place / file).write_bytes(content)
+            files = {WEIGHTS: as_safetensors(weights), PREPROCESSING: as_safetensors(preprocessing)}
+            write_record(made, CONTENTS, KIND, {"model": described}, files)
             if is_replaced:
                 _replace(folder, made)
             else:

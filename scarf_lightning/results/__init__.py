@@ -1,6 +1,7 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .claims import Claim, LostClaimError, claim, claim_when_free, clear_dead, folder_time, give_back, is_claimed
+from .claims import Claim, LostClaimError, claim, claim_when_free, folder_time, give_back, is_claimed
+from .few_steps import few_steps_note
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import (
     SCIENCE_VERSION,
@@ -12,7 +13,7 @@ from .identity import (
     reading_columns,
     with_reading,
 )
-from .index import Index, Rows, Trained, few_steps_note, read_summary, values_of
+from .index import Rows, read_summary, values_of
 from .kept_looks import keep_looks, read_looks
 from .loading import (
     StoredCell,
@@ -42,7 +43,6 @@ __all__ = (
     "Claim",
     "DamagedRecordError",
     "Failure",
-    "Index",
     "KnownData",
     "LostClaimError",
     "Predictions",
@@ -54,11 +54,9 @@ __all__ = (
     "Stored",
     "StoredCell",
     "StoredTrial",
-    "Trained",
     "check_folder",
     "claim",
     "claim_when_free",
-    "clear_dead",
     "columns",
     "described_cells",
     "descriptions",

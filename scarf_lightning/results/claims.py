@@ -128,25 +128,16 @@ def claim_when_free(folder: Path) -> Iterator[Claim]:
 
 
 def give_back(folder: Path) -> None:
-    """Remove a claim that nobody holds any more, for instance of a job that was killed."""
-    if (folder / FOLDER).exists():
-        with claim(folder):
-            # Takes it over, and releases it.
-            pass
-
-
-def clear_dead(folder: Path) -> None:
-    """Remove a claim that has no holder, or whose holder is known to be dead, from a folder that nobody claims again.
+    """Remove a claim that has no holder, or whose holder is known to be dead, for instance of a job that was killed.
 
     A claim that is only old stays, because its holder may be asleep. So does one in a folder that cannot be written to.
     """
-    try:
-        holders = [path.name for path in (folder / FOLDER).iterdir()]
-    except FileNotFoundError:
-        return
-    is_held = bool(holders) and not any(map(_is_dead, holders))
-    if not is_held and os.access(folder, os.W_OK):
-        give_back(folder)
+    holders = _tokens(folder)
+    is_left = any(_is_dead(path.name) for path in holders) or (not holders and (folder / FOLDER).exists())
+    if is_left and os.access(folder, os.W_OK):
+        with claim(folder):
+            # Takes it over, and releases it.
+            pass
 
 
 def is_claimed(folder: Path, now: float) -> bool:
@@ -206,12 +197,8 @@ def _remove_others(mine: Path) -> None:
 
 def _tokens(folder: Path) -> list[Path]:
     """The files of a claim: its holder's first, if there is one."""
-
-    def holders_first(path: Path) -> tuple[bool, str]:
-        return _parts(path.name) is None, path.name
-
     try:
-        return sorted((folder / FOLDER).iterdir(), key=holders_first)
+        return sorted((folder / FOLDER).iterdir(), key=lambda path: (TOKEN.fullmatch(path.name) is None, path.name))
     except FileNotFoundError:
         return []
 
@@ -232,21 +219,17 @@ def _is_stale(path: Path, now: float) -> bool:
 def _token() -> str:
     """The name of a holder: process number, start, the space that counts process numbers, and a random name."""
     pid = os.getpid()
-    started = _started(pid) or "unknown"
     # One process may claim a folder again, so its name and start are not enough.
-    unique = uuid4().hex[:8]
-    return f"{pid}.{started}.{_process_space()}.{unique}"
+    return f"{pid}.{_started(pid) or 'unknown'}.{_process_space()}.{uuid4().hex[:8]}"
 
 
 def _is_dead(token: str) -> bool:
     """True if the holder is known to be dead, so that nobody has to wait: it ran on this machine and has ended."""
-    parts = _parts(token)
-    if parts is None:
-        return False
-    pid, started, space = parts
+    holder = TOKEN.fullmatch(token)
     # Another machine, or a container in this one, has other process numbers.
-    if space != _process_space() or space == "unknown":
+    if holder is None or holder["space"] != _process_space() or holder["space"] == "unknown":
         return False
+    pid, started = int(holder["pid"]), holder["started"]
     if pid == os.getpid() and started == _started(pid):
         return token not in _held
     # Signal 0 is not sent, and tells whether there is such a process.
@@ -259,14 +242,6 @@ def _is_dead(token: str) -> bool:
         return False
     # The system gives numbers of ended processes to new ones.
     return _started(pid) not in (started, None)
-
-
-def _parts(token: str) -> tuple[int, str, str] | None:
-    """A holder's process number, start and space; None for a name that `_token` did not make."""
-    match = TOKEN.fullmatch(token)
-    if match is None:
-        return None
-    return int(match["pid"]), match["started"], match["space"]
 
 
 def _started(pid: int) -> str | None:

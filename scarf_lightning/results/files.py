@@ -53,14 +53,18 @@ def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iter
     _sync(target.parent)
 
 
-def write_whole(target: Path, content: str | bytes) -> None:
-    """Write a file under a temporary name, bring it to the disk, and give it its name."""
+def write_whole(target: Path, content: str | bytes, *, is_synced: bool = True) -> None:
+    """Write a file under a temporary name, bring it to the disk, and give it its name.
+
+    Without ``is_synced`` a crash of the machine may leave it empty, and nothing waits for the disk.
+    """
+    sync = _sync if is_synced else bool
     target.parent.mkdir(parents=True, exist_ok=True)
     with temporary(target) as file:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
-        _sync(file)
+        sync(file)
         file.replace(target)
-    _sync(target.parent)
+    sync(target.parent)
 
 
 def read_bytes(path: Path | str, size: int) -> bytes:

@@ -97,12 +97,8 @@ def reading_columns(dataset: Mapping[str, Any]) -> dict[str, Any]:
     They describe a cell and are no part of its identity. The hash of the table holds what they do to it, so two ways
     of asking for one table are one cell, and a cell keeps its fingerprint whether or not its reading is described.
     """
-    values = {}
-    for name in READING:
-        # An option that does nothing is left out, as it is from results that are older than the option.
-        if dataset.get(name) not in (None, []):
-            values[f"dataset.{name}"] = as_column(dataset[name])
-    return values
+    # An option that does nothing is left out, as it is from results that are older than the option.
+    return {f"dataset.{name}": as_column(dataset[name]) for name in READING if dataset.get(name) not in (None, [])}
 
 
 def is_of_reading(column: str) -> bool:
@@ -113,12 +109,8 @@ def is_of_reading(column: str) -> bool:
 
 def with_reading(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows in which an option of reading that some of them set is null in the others, which do without it."""
-    reading_names = sorted(filter(is_of_reading, set().union(*rows)))
-    filled = []
-    for row in rows:
-        unset = [column for column in reading_names if row.get(column) is None]
-        filled.append({**row, **dict.fromkeys(unset, NULL)})
-    return filled
+    names = sorted(filter(is_of_reading, set().union(*rows)))
+    return [{**row, **{name: NULL for name in names if row.get(name) is None}} for row in rows]
 
 
 def as_column(value: Any) -> Any:
@@ -127,16 +119,11 @@ def as_column(value: Any) -> Any:
     A list or options by name are in the words of the command line, so that they can be compared.
     """
     if isinstance(value, list):
-        words = []
-        for each in value:
-            word = str(each)
-            # A comma in a word would make two words of it.
-            words.append(word if PLAIN_WORD.fullmatch(word) else repr(word))
+        # A comma in a word would make two words of it.
+        words = [word if PLAIN_WORD.fullmatch(word) else repr(word) for word in map(str, value)]
         return f"[{','.join(words)}]"
     if isinstance(value, dict):
-        entries = []
-        for name, each in sorted(value.items()):
-            entries.append(f"{name}:{as_column(each)}")
+        entries = [f"{name}:{as_column(each)}" for name, each in sorted(value.items())]
         return f"{{{','.join(entries)}}}"
     return NULL if value is None else value
 
@@ -171,11 +158,8 @@ def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
         code.append(metric_named(metric).function)
     for name, value in values.items():
         axis = part_axis(name)
-        # No pre-training is no part.
-        if axis is None or (axis, value) == ("pretrain", "none"):
-            continue
-        # Only code of the user's is hashed, and not the package's own.
-        if not is_own(part(axis, value)):
+        # No pre-training is no part. Only code of the user's is hashed, and not the package's own.
+        if axis is not None and (axis, value) != ("pretrain", "none") and not is_own(part(axis, value)):
             code.append(part(axis, value))
     return code
 

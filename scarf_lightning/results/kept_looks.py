@@ -9,33 +9,25 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..options.checking import are_usable
 from .files import DamagedRecordError, read_bytes
+from .records import MOST_JSON, from_json
 
 FILE = "looks.jsonl"
-MOST_BYTES = 100_000_000
 
 
 def read_looks(results: Path) -> list[dict[str, Any]]:
     """The looks of a store; a file that cannot be used has none."""
     looks = []
-    # A store of an earlier release has a file of all of them beside its cells.
-    for file in (results / FILE, *sorted(results.glob(f"*/{FILE}"))):
-        try:
-            lines = read_bytes(file, MOST_BYTES).splitlines()
-        except (FileNotFoundError, DamagedRecordError):
-            continue
-        for line in lines:
-            try:
-                look = json.loads(line)
-            # A process was killed while it wrote, or somebody edited the file.
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(look, dict) and are_usable([look]):
-                looks.append(look)
+    for file in sorted(results.glob(f"*/{FILE}")):
+        with suppress(FileNotFoundError, DamagedRecordError):
+            for line in read_bytes(file, MOST_JSON).splitlines():
+                # A process was killed while it wrote, or somebody edited the file.
+                with suppress(DamagedRecordError):
+                    looks.append(from_json(line, FILE))
     return looks
 
 

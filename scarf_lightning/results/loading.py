@@ -3,31 +3,35 @@
 What is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
 """
 
-import json
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from ..errors import RecordWarning, UsageError
-from ..metrics import METRICS, metrics
+from ..metrics import METRICS
 from .files import DamagedRecordError
 from .identity import with_reading
-from .records import PREDICTIONS, WEIGHTS, Row, fields_of, read_file
+from .index import values_of
+from .records import PREDICTIONS, WEIGHTS, Row, fields_of, from_json, read_file
 from .store import (
     COUNTS,
+    CURVE,
     CURVES,
     ENVIRONMENT,
+    NUMBER,
     PREPROCESSING,
-    SECONDS,
     Predictions,
     Stored,
+    kinds_of_columns,
     read_cell,
     read_description,
     stack_files,
@@ -44,8 +48,6 @@ FIRST_COLUMNS = (
     "trial", *(metric.name for metric in METRICS), "diverged", "pretrain_epochs", "finetune_epochs", "fingerprint",
     "science",
 )  # fmt: skip
-CURVE = ("phase", "trial", "epoch")
-"""The columns that identify a record of curves."""
 
 
 @dataclass(frozen=True)
@@ -94,32 +96,26 @@ class StoredTrial:
         weights: Mapping[str, NDArray[Any]],
     ) -> "list[StoredTrial]":
         """The trials of a stack, whose arrays are ``(T, ...)``."""
-
         trials = []
         for t, row in enumerate(rows):
-            own_preprocessing = {name: array[t] for name, array in preprocessing.items()}
-            own_weights = {name: array[t] for name, array in weights.items()}
-            trials.append(cls(row, own_preprocessing, own_weights))
+            vectors, own = ({name: array[t] for name, array in all_.items()} for all_ in (preprocessing, weights))
+            trials.append(cls(row, vectors, own))
         return trials
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The field of an environment that readers rely on. Early records have no versions of packages."""
+    """The field of an environment that readers rely on."""
 
     packages: dict[str, Any] = field(default_factory=dict)
 
 
-def load(
-    folder: str | Path = "results",
-    fingerprints: Iterable[str] | None = None,
-    *,
-    versions: Literal["newest", "all"] = "newest",
-) -> "pd.DataFrame":
+def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = None) -> "pd.DataFrame":
     """The results in a folder, or those of the cells with these fingerprints, a row for each trial.
 
     Of datasets and plugins that have several versions, and of cells that several science versions of the package have
-    trained, the newest are taken, see `newest_versions`; a warning names the others. ``versions="all"`` takes all.
+    trained, the newest are taken, see `newest_versions`; a warning names the others. Cells that are named are given
+    whatever version they are of.
 
     Columns: ``dataset_id, dataset``; one for each axis (``regime, scaling, pretrain, corruption, selection,
     views, loss, method``) and each option of it (such as ``corruption.rate``), null if the cell does not use it; each
@@ -135,42 +131,34 @@ def load(
     Raises:
         UsageError: no such folder or cell, or no results in it that can be used.
     """
-    if versions not in ("newest", "all"):
-        raise UsageError(f"versions={versions!r} is neither 'newest' nor 'all'.")
     folder = Path(folder)
-    known = _fingerprints(folder)
-    names = known if fingerprints is None else list(fingerprints)
-    if unknown := set(names).difference(known):
-        raise _no_cell(folder / min(unknown))
-    found: list[tuple[Path, Stored]] = []
+    known, cells = _fingerprints(folder), list[tuple[Path, Stored]]()
     damaged: dict[Path, str] = {}
-    for name in names:
-        stored = read_with_warnings(folder / name)
-        if not stored.release:
-            damaged |= stored.damaged
+    for name in known if fingerprints is None else fingerprints:
+        if name not in known:
+            raise _no_cell(folder / name)
+        stored = _read(folder / name)
         # A cell that is not described yet has no finished trial.
         if stored.description is not None or stored.release:
-            found.append((folder / name, stored))
-    cells, sentences = found, list[str]()
-    # Cells that are asked for by name are given, whatever version they are of.
-    if fingerprints is None and versions == "newest":
-        cells, sentences = newest_versions(found)
-        if cells:
-            for sentence in sentences:
-                warnings.warn(sentence, RecordWarning, stacklevel=2)
+            cells.append((folder / name, stored))
+        damaged |= {} if stored.release else stored.damaged
+    newest, sentences = newest_versions(cells) if fingerprints is None else (cells, [])
+    for sentence in sentences if newest else ():
+        warnings.warn(sentence, RecordWarning, stacklevel=2)
 
-    rows: list[Row] = []
-    measured = set[str]()
-    for _, stored in cells:
-        if stored.description is not None:
-            rows += _rows(stored, stored.description)
-            measured.update(metric.name for metric in stored.target.metrics())
+    rows, targets = list[Row](), set[type[Any]]()
+    for _, stored in newest:
+        if (description := stored.description) is not None:
+            shared = {name: description[name] for name in ("dataset_id", "dataset", "fingerprint")}
+            shared |= {"science": description["identity"].get("science"), **description["options"]}
+            rows += [shared | stored.rows[trial] for trial in sorted(stored.rows)]
+            targets.add(type(stored.target))
     if not rows:
         raise no_results(folder, damaged, sentences)
-    rows = with_reading(rows)
     # Metrics of another kind of target would be columns without a value.
+    measured = {metric.name for target in targets for metric in target.metrics()}
     others = {metric.name for metric in METRICS} - measured
-    return as_table(rows, [column for column in FIRST_COLUMNS if column not in others])
+    return _as_table(with_reading(rows), [column for column in FIRST_COLUMNS if column not in others])
 
 
 def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
@@ -201,10 +189,8 @@ def no_results(folder: Path, damaged: Mapping[Path, str], others: Sequence[str] 
     if not damaged:
         return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
     path, reason = next(iter(damaged.items()))
-    others = ""
-    if len(damaged) > 1:
-        others = f" The same is so of {len(damaged) - 1} more."
-    return UsageError(f"{folder} holds no results that can be used; {path}: {reason}.{others}")
+    more = f" The same is so of {len(damaged) - 1} more." if len(damaged) > 1 else ""
+    return UsageError(f"{folder} holds no results that can be used; {path}: {reason}.{more}")
 
 
 def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
@@ -213,14 +199,13 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description is damaged.
     """
-    stored, description = _described(Path(results) / fingerprint)
-    curves, damaged_curves = read_curves(stored)
-    for stack, reason in damaged_curves.items():
-        warnings.warn(f"{stack} has no curves: {reason}.", RecordWarning, stacklevel=2)
+    stored = _described(Path(results) / fingerprint)
+    curves, damaged = read_curves(stored)
+    _warn(damaged, "has no curves")
     rows = [stored.rows[trial] for trial in sorted(stored.rows)]
     names = set().union(*rows)
-    first = [column for column in FIRST_COLUMNS if column in names]
-    return StoredCell(fingerprint, description=description, trials=as_table(rows, first), curves=curves)
+    trials = _as_table(rows, [column for column in FIRST_COLUMNS if column in names])
+    return StoredCell(fingerprint, stored.described, trials, curves)
 
 
 def load_trials(fingerprint: str, results: str | Path = "results") -> list[StoredTrial]:
@@ -229,14 +214,16 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
     Raises:
         UsageError: the folder has no such cell, or the arrays of a trial cannot be used.
     """
-    stored, _ = _described(Path(results) / fingerprint, weights=True)
+    from safetensors.numpy import load
+
+    stored = _described(Path(results) / fingerprint, weights=True)
     trials: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
-        weights: dict[str, NDArray[Any]] = {}
         try:
-            vectors = _arrays(stack, table, PREPROCESSING)
-            if WEIGHTS in table["files"]:
-                weights = _arrays(stack, table, WEIGHTS)
+            vectors = read_file(stack, table, PREPROCESSING, load)
+            weights = read_file(stack, table, WEIGHTS, load) if WEIGHTS in table["files"] else {}
+            if any(array.shape[:1] != (len(table["trials"]),) for array in (*vectors.values(), *weights.values())):
+                raise DamagedRecordError("its arrays are of other trials")
         except DamagedRecordError as error:
             raise UsageError(f"{stack} cannot be used: {error}.") from error
         for trial in StoredTrial.of_stack(table["trials"], vectors, weights):
@@ -257,32 +244,25 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     """
     import pandas as pd
 
-    stored, _ = _described(Path(results) / fingerprint)
-    predictions, damaged = read_predictions(stored)
-    for stack, reason in damaged.items():
-        warnings.warn(f"{stack} has no predictions: {reason}.", RecordWarning, stacklevel=2)
+    predictions, damaged = read_predictions(_described(Path(results) / fingerprint))
+    _warn(damaged, "has no predictions")
     if not predictions:
         raise UsageError(
             f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
             "keep_predictions_mb."
         )
-    frames = [_predicted(predictions[trial]) for trial in sorted(predictions)]
+    frames = []
+    for _, each in sorted(predictions.items()):
+        frame = each.target.frame(each.values)
+        # Classes have a column of probabilities each, a number has none.
+        if not len(frame.columns):
+            frame["predicted"] = each.values
+        # A class may have the name of one of these columns.
+        frame.insert(0, each.target.heading, each.target.named(each.labels).to_numpy(), allow_duplicates=True)
+        frame.insert(0, "row", each.rows)
+        frame.insert(0, "trial", each.trial)
+        frames.append(frame)
     return pd.concat(frames, ignore_index=True)
-
-
-def _predicted(predictions: Predictions) -> "pd.DataFrame":
-    """The predictions of one trial with the columns of `load_predictions`."""
-    target = predictions.target
-    frame = target.frame(predictions.values)
-    # Classes have a column of probabilities each, a number has none.
-    if not len(frame.columns):
-        frame["predicted"] = predictions.values
-    truth = target.named(predictions.labels).to_numpy()
-    # A class may have the name of one of these columns.
-    frame.insert(0, target.heading, truth, allow_duplicates=True)
-    frame.insert(0, "row", predictions.rows)
-    frame.insert(0, "trial", predictions.trial)
-    return frame
 
 
 def read_curves(stored: Stored) -> tuple["pd.DataFrame", dict[Path, str]]:
@@ -291,18 +271,15 @@ def read_curves(stored: Stored) -> tuple["pd.DataFrame", dict[Path, str]]:
 
     read, damaged = stack_files(stored, CURVES, partial(_frame, columns=CURVE))
     # A cell without networks has no curves.
-    frames = [frame for frame in read if len(frame)]
-    curves = pd.DataFrame(columns=list(CURVE))
-    if frames:
-        curves = pd.concat(frames)
-    return curves.drop_duplicates(list(CURVE), ignore_index=True), damaged
+    frames = [frame for frame in read if len(frame)] or [pd.DataFrame(columns=list(CURVE))]
+    return pd.concat(frames).drop_duplicates(list(CURVE), ignore_index=True), damaged
 
 
 def read_environments(stored: Stored) -> tuple[list[Row], dict[Path, str]]:
     """Versions and hardware that each stack of a cell was trained with, and the stacks where they cannot be used."""
 
     def parse(content: bytes) -> Row:
-        environment: Row = json.loads(content)
+        environment = from_json(content, ENVIRONMENT)
         fields_of(Environment, environment)
         return environment
 
@@ -321,16 +298,11 @@ def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], dict[Path,
     target = stored.target
 
     def parse(content: bytes) -> list[Predictions]:
-        frame = _frame(content, ("trial", "row", "label"))
-        return Predictions.of(frame, target)
+        return Predictions.of(_frame(content, ("trial", "row", "label")), target)
 
     stacks, damaged = stack_files(stored, PREDICTIONS, parse)
-    by_trial: dict[int, Predictions] = {}
-    for stack in stacks:
-        for predictions in stack:
-            # The first record of a trial counts, as of its row.
-            by_trial.setdefault(predictions.trial, predictions)
-    return by_trial, damaged
+    # The first record of a trial counts, as of its row.
+    return {each.trial: each for each in reversed(list(chain.from_iterable(stacks)))}, damaged
 
 
 def measured_rows(stored: Stored) -> dict[int, Row]:
@@ -340,72 +312,63 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     """
     if stored.description is None:
         return stored.rows
-    target = stored.target
-    functions: dict[str, Callable[[Any, Any], float | bool | None]] = {}
-    for metric in target.metrics():
-        functions[metric.name] = metric.function
-    functions["one_class"] = lambda predictions, labels: target.is_one_class(predictions)
-    late: dict[int, list[str]] = {}
-    for trial, row in stored.rows.items():
-        # A trial that diverged has no metrics at all.
-        missing = [name for name in functions if name not in row]
-        if missing and row.get("diverged") is None:
-            late[trial] = missing
-    if not late:
-        return stored.rows
-    predictions, damaged = read_predictions(stored)
-    stored.damaged |= damaged
-    rows = dict(stored.rows)
-    for trial in predictions.keys() & late.keys():
-        its = predictions[trial]
-        row = dict(rows[trial])
-        for name in late[trial]:
-            row[name] = functions[name](its.values, its.labels)
-        rows[trial] = row
+    target, rows = stored.target, dict(stored.rows)
+    names = {"one_class", *(metric.name for metric in target.metrics())}
+    # A trial that diverged has no metrics at all.
+    late = {trial for trial, row in rows.items() if row.get("diverged") is None and not names <= row.keys()}
+    if late:
+        predictions, damaged = read_predictions(stored)
+        stored.damaged |= damaged
+        for trial in late & predictions.keys():
+            values, labels = predictions[trial].values, predictions[trial].labels
+            measured = target.measured(values, labels) | {"one_class": target.is_one_class(values)}
+            rows[trial] = measured | rows[trial]
     return rows
 
 
-def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
+def _read(cell: Path, *, weights: bool = False) -> Stored:
     """The content of a cell's folder, with its `measured_rows`; a warning names each record that cannot be used."""
     stored = read_cell(cell, weights=weights)
     stored.rows = measured_rows(stored)
     # A cell of another release is no damage.
-    if not stored.release:
-        for damaged, reason in stored.damaged.items():
-            warnings.warn(f"{damaged} is left out: {reason}.", RecordWarning, stacklevel=3)
+    _warn({} if stored.release else stored.damaged, "is left out")
     return stored
 
 
-def as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
+def _described(cell: Path, *, weights: bool = False) -> Stored:
+    """A described cell of the store."""
+    stored = _read(cell, weights=weights)
+    if stored.description is None:
+        raise _no_cell(cell)
+    return stored
+
+
+def _warn(damaged: Mapping[Path, str], what: str) -> None:
+    for path, reason in damaged.items():
+        warnings.warn(f"{path} {what}: {reason}.", RecordWarning, stacklevel=4)
+
+
+def _as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
     """Rows as a frame, the columns of ``first`` before the others."""
     import pandas as pd
 
+    kinds, columns = kinds_of_columns(), {}
     # Names in the order of their first row, which a set would lose.
-    names = dict.fromkeys(first)
-    for row in rows:
-        names.update(dict.fromkeys(row))
-    columns = {}
-    for name in names:
-        values = [row.get(name) for row in rows]
-        columns[name] = pd.Series(values, dtype=_dtype(name, values))
+    for name in dict.fromkeys([*first, *chain.from_iterable(rows)]):
+        values = values_of(rows, name)
+        columns[name] = pd.Series(values, dtype=_dtype(name, values, kinds.get(name, ())))
     return pd.DataFrame(columns)
 
 
-def _dtype(column: str, values: list[Any]) -> Any:
+def _dtype(name: str, values: Sequence[Any], kinds: Collection[type]) -> Any:
     """The type of a column: one with gaps for whole numbers and truth values, NaN for a missing other number."""
-    types = {type(value) for value in values if value is not None}
+    types = {type(value) for value in values} - {NoneType}
     # JSON writes a metric of 1.0 as 1, so these columns go by their names.
-    is_measured = column in SECONDS or column in {metric.name for metric in metrics()}
-    is_count = column in (*COUNTS, "dataset_id")
-    if is_measured and types <= {int, float}:
+    if types <= {int, float} and (kinds == NUMBER or float in types):
         return "float64"
-    if types == {int} or (not types and is_count):
+    if types == {int} or (not types and name in (*COUNTS, "dataset_id")):
         return "Int64"
-    if types and types <= {int, float}:
-        return "float64"
-    if types == {bool}:
-        return "boolean"
-    return object
+    return "boolean" if types == {bool} else object
 
 
 def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":
@@ -418,27 +381,6 @@ def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":
     return frame
 
 
-def _arrays(stack: Path, table: Row, name: str) -> dict[str, NDArray[Any]]:
-    """Arrays of a stack by name, ``(T, ...)``."""
-    from safetensors.numpy import load
-
-    arrays = read_file(stack, table, name, load)
-    n_trials = len(table["trials"])
-    for array in arrays.values():
-        if array.shape[:1] != (n_trials,):
-            raise DamagedRecordError(f"{name} is of other trials")
-    return arrays
-
-
-def _rows(stored: Stored, cell: Row) -> list[Row]:
-    """The rows of a cell of this description with the columns that its trials share."""
-    shared = dict(cell["options"])
-    for name in ("dataset_id", "dataset", "fingerprint"):
-        shared[name] = cell[name]
-    shared["science"] = cell["identity"].get("science")
-    return [shared | stored.rows[trial] for trial in sorted(stored.rows)]
-
-
 def _fingerprints(folder: Path) -> list[str]:
     """The folders of cells in a folder, also of unreadable ones and of those that are not described yet.
 
@@ -446,20 +388,11 @@ def _fingerprints(folder: Path) -> list[str]:
         UsageError: the folder cannot be read.
     """
     try:
-        names = [path.name for path in folder.iterdir()]
+        return sorted(path.name for path in folder.iterdir() if FINGERPRINT.fullmatch(path.name))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}; name another folder.") from error
-    return sorted(name for name in names if FINGERPRINT.fullmatch(name))
-
-
-def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:
-    """A described cell of the store, and its description."""
-    stored = read_with_warnings(cell, weights=weights)
-    if stored.description is None:
-        raise _no_cell(cell)
-    return stored, stored.description
 
 
 def _no_cell(cell: Path) -> UsageError:

@@ -7,7 +7,6 @@ A cell may fail before its data, and so its fingerprint, are known: the key name
 """
 
 import socket
-import time
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import RecordWarning, explained
 from .files import DamagedRecordError, UnreadableRecordError, write_whole
-from .records import fields_of, parsed, read_sealed, sealed
+from .records import fields_of, read_sealed, sealed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -58,70 +57,6 @@ class DataNote:
     files: list[dict[str, Any]]
 
 
-def known_data(results: Path, source: HasStamps) -> KnownData | None:
-    """Notes on data whose files have not changed since they were read.
-
-    A damaged note counts as none, and a warning names it. So does one of an earlier version, without a warning.
-    """
-    stamps = source.stamps()
-    if not stamps:
-        return None
-    path = _note_path(results, source.key)
-    try:
-        note = read_sealed(path)
-    except FileNotFoundError:
-        return None
-    except DamagedRecordError as error:
-        # Once for all who look.
-        warnings.warn(_left_out(path, error), RecordWarning, stacklevel=1)
-        return None
-    return _data_of(note, _plain(stamps))
-
-
-def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequence[DataclassInstance]") -> None:
-    """Keep what is known of data that were read from files with these stamps; nothing if there were none.
-
-    The stamps must be those of the reading. Stamps that are taken later may be those of other data.
-    """
-    if not stamps:
-        return
-    path, files = _note_path(results, source.key), _plain(stamps)
-    try:
-        is_noted = _data_of(read_sealed(path), files) == data
-    except (FileNotFoundError, DamagedRecordError):
-        is_noted = False
-    if not is_noted:
-        # A note spares a later run the reading. Without a right to write into the folder of another user, none is kept.
-        with suppress(PermissionError):
-            write_whole(path, sealed({"data": asdict(data), "files": files}))
-
-
-def _data_of(note: dict[str, Any], files: list[dict[str, Any]]) -> KnownData | None:
-    """Data in a note on files with these stamps; None if it is of others, or of another layout."""
-    try:
-        found = fields_of(DataNote, note)
-    except DamagedRecordError:
-        return None
-    return found.data if found.files == files else None
-
-
-def _plain(stamps: "Sequence[DataclassInstance]") -> list[dict[str, Any]]:
-    """Name, size and timestamps of the data files, as JSON keeps them."""
-    return [asdict(stamp) for stamp in stamps]
-
-
-def _note_path(results: Path, key: str) -> Path:
-    """The note on the data of this key."""
-    return results / "datasets" / f"{key}.json"
-
-
-def _left_out(path: Path, error: DamagedRecordError) -> str:
-    """A warning of a damaged note."""
-    if isinstance(error, UnreadableRecordError):
-        return f"{path} is left out: {error}; the data are loaded again for every run."
-    return f"{path} is left out: {error}; it is written again when the data are loaded."
-
-
 @dataclass(frozen=True)
 class Failure:
     """One failed attempt.
@@ -129,25 +64,54 @@ class Failure:
     Attributes:
         cell: that failed, for people.
         error: a sentence if the input or the machine was at fault, else a traceback.
-        host, time: where and when.
+        host: where.
     """
 
     cell: str
     error: str
-    host: str
-    time: str
+    host: str = ""
 
     def __str__(self) -> str:
-        if self.error.startswith("Traceback"):
-            return f"{self.cell} failed on {self.host}:\n{self.error}"
-        return f"{self.cell}: {self.error}"
+        is_traceback = self.error.startswith("Traceback")
+        return f"{self.cell} failed on {self.host}:\n{self.error}" if is_traceback else f"{self.cell}: {self.error}"
+
+
+def known_data(results: Path, source: HasStamps) -> KnownData | None:
+    """Notes on data whose files have not changed since they were read.
+
+    A note that cannot be used counts as none, and a warning names it.
+    """
+    stamps, path = source.stamps(), _note(results, source.key)
+    try:
+        note = fields_of(DataNote, read_sealed(path)) if stamps else None
+    except FileNotFoundError:
+        return None
+    except DamagedRecordError as error:
+        # Once for all who look.
+        warnings.warn(f"{path} is left out: {error}; the data are loaded again.", RecordWarning, stacklevel=1)
+        return None
+    return note.data if note and note.files == list(map(asdict, stamps)) else None
+
+
+def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequence[DataclassInstance]") -> None:
+    """Keep what is known of data that were read from files with these stamps; nothing if there were none.
+
+    The stamps must be those of the reading. Stamps that are taken later may be those of other data.
+    """
+    note, path = DataNote(data, list(map(asdict, stamps))), _note(results, source.key)
+    with suppress(FileNotFoundError, DamagedRecordError):
+        if fields_of(DataNote, read_sealed(path)) == note:
+            return
+    # A note spares a later run the reading. Without a right to write into the folder of another user, none is kept.
+    with suppress(PermissionError):
+        if stamps:
+            write_whole(path, sealed(asdict(note)))
 
 
 def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
     """Write down why a cell failed."""
     reason = explained(error) or "".join(traceback.format_exception(error)).rstrip()
-    failure = Failure(cell, reason, socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
-    write_whole(_failure_path(results, key), sealed(asdict(failure)))
+    write_whole(_failure(results, key), sealed(asdict(Failure(cell, reason, socket.gethostname()))))
 
 
 def read_failure(results: Path, key: str) -> Failure | None:
@@ -155,21 +119,23 @@ def read_failure(results: Path, key: str) -> Failure | None:
 
     A note that may not be read says nothing: that of another user, for instance, whose files are closed to others.
     """
-    path = _failure_path(results, key)
+    path = _failure(results, key)
     try:
-        failure: Failure = parsed(Failure, read_sealed(path), "it")
+        return fields_of(Failure, read_sealed(path))
     except (FileNotFoundError, UnreadableRecordError):
         return None
     except DamagedRecordError as error:
-        return Failure(f"Cell {key}", f"it failed for a reason that is lost, {path} cannot be used: {error}.", "", "")
-    return failure
+        return Failure(f"Cell {key}", f"it failed for a reason that is lost, {path} cannot be used: {error}.")
 
 
 def forget_failure(results: Path, key: str) -> None:
     """Remove the note on a failure: the cell runs again, or is finished."""
-    _failure_path(results, key).unlink(missing_ok=True)
+    _failure(results, key).unlink(missing_ok=True)
 
 
-def _failure_path(results: Path, key: str) -> Path:
-    """The note on the failure of the cell of this key."""
+def _note(results: Path, key: str) -> Path:
+    return results / "datasets" / f"{key}.json"
+
+
+def _failure(results: Path, key: str) -> Path:
     return results / "failures" / f"{key}.json"

@@ -10,35 +10,23 @@ It may be deleted as a whole or in part at any time: what is missing is trained 
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .claims import Claim, LostClaimError, claim, claim_when_free, folder_time
-from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, temporary, write_whole
-from .identity import fingerprint
-from .records import (
-    WEIGHTS,
-    check_contents,
-    fields_of,
-    new_record,
-    read_file,
-    read_record,
-    read_sealed,
-    record_folders,
-    sealed,
-    table_of,
-)
+from .claims import Claim, LostClaimError
+from .files import DamagedRecordError, UnreadableRecordError, temporary
+from .records import WEIGHTS, Row, as_safetensors, check_contents, fields_of, read_file, read_record, read_sealed
+from .store import Store
 
-FOLDER = "pretrained"
-DESCRIPTION = "pretraining.json"
-CONTENTS = "curve.json"
 GIGABYTE = 1e9
+TRIAL = "[0-9][0-9][0-9][0-9]"
+"""The name of a trial's folder."""
 Shapes = Mapping[str, tuple[tuple[int, ...], str]]
 """The shape and the type of each array, by its name."""
 
@@ -49,31 +37,20 @@ class PretrainedTrial:
 
     Attributes:
         trial: its number.
-        weights: of f and g, by name, without the trial axis.
         epochs, best_epoch, seconds: of its training.
         curve: a record for each epoch.
+        weights: of f and g, by name, without the trial axis. They have a file of their own.
     """
-
-    trial: int
-    weights: Mapping[str, NDArray[Any]]
-    epochs: int
-    best_epoch: int
-    seconds: float
-    curve: Sequence[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a table of contents says of the pre-training of a trial, see `PretrainedTrial`."""
 
     trial: int
     epochs: int
     best_epoch: int
     seconds: float
     curve: list[dict[str, int | float | None]]
+    weights: dict[str, Any] = field(default_factory=dict)
 
 
-class PretrainingStore:
+class PretrainingStore(Store):
     """The trials of one pre-training.
 
     Args:
@@ -83,64 +60,30 @@ class PretrainingStore:
         expected: gives the shape and type of each array of weights; trials with others are damaged. None takes all.
     """
 
+    WITHIN, DESCRIPTION, CONTENTS, RECORDS = "pretrained", "pretraining.json", "curve.json", "trials"
+
     def __init__(
-        self, results: Path, identity: dict[str, Any], max_gb: float, expected: Callable[[], Shapes] | None = None
+        self, results: Path, identity: Row, max_gb: float, expected: Callable[[], Shapes] | None = None
     ) -> None:
-        self.identity = identity
-        self.fingerprint = fingerprint(identity)
-        self.results = results
-        self.max_gb = max_gb
-        self._expected = expected
-        self.folder = results / FOLDER / self.fingerprint
+        super().__init__(results, identity)
+        self.max_gb, self._expected = max_gb, expected
 
     def expecting(self, shapes: Callable[[], Shapes]) -> "PretrainingStore":
         """The same trials, of networks with such weights."""
         return PretrainingStore(self.results, self.identity, self.max_gb, shapes)
 
+    @contextmanager
+    def claim(self, *, waits: bool = False) -> Iterator[Claim | None]:
+        """As of `Store`. Damaged trials are set aside; a warning names them."""
+        with super().claim(waits=waits) as held:
+            for sentence in self.mend() if held else ():
+                warnings.warn(sentence, stacklevel=4)
+            yield held
+
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not there, or are damaged."""
         # One look at the folder in place of one at each trial.
-        if not (self.folder / "trials").exists():
-            return list(trials)
-        missing = []
-        for trial in trials:
-            try:
-                self._contents(trial)
-            except (FileNotFoundError, DamagedRecordError):
-                missing.append(trial)
-        return missing
-
-    @contextmanager
-    def claim(self) -> Iterator[Claim]:
-        """The right to train trials of this pre-training; waits while another process has it.
-
-        Damaged trials are set aside; a warning names them.
-        """
-        with claim_when_free(self.folder) as held:
-            self._tidy()
-            yield held
-
-    @contextmanager
-    def claim_if_free(self) -> Iterator[Claim | None]:
-        """The right to train trials of this pre-training, or None while another process has it."""
-        with claim(self.folder) as held:
-            if held is not None:
-                self._tidy()
-            yield held
-
-    def _tidy(self) -> None:
-        """Remove what a process that was killed left unfinished, and set damaged trials aside, under the claim."""
-        now = folder_time(self.folder)
-        for folder in (self.folder, self.folder / "trials"):
-            remove_unfinished(folder, now)
-        for path, reason in self._damaged():
-            warnings.warn(set_aside(self.results, [path], reason), stacklevel=4)
-
-    def clear(self, reason: str) -> None:
-        """Set all trials aside, so that they are trained again."""
-        trials = record_folders(self.folder / "trials")
-        if trials:
-            set_aside(self.results, trials, reason)
+        return [trial for trial in trials if not self._has(trial)] if self.records.exists() else list(trials)
 
     def load(self, trials: Sequence[int]) -> dict[int, PretrainedTrial]:
         """The trials among ``trials`` that are there; damaged ones are left out, with a warning that names them."""
@@ -165,37 +108,51 @@ class PretrainingStore:
         If the ``claim`` was lost, none are kept: the process that took it over trains the same trials.
         """
         with suppress(LostClaimError):
-            if not (self.folder / DESCRIPTION).exists():
-                described = table_of([], self.fingerprint) | {"identity": self.identity}
-                write_whole(self.folder / DESCRIPTION, sealed(described))
+            self._describe()
             for each in trained:
-                self._add(each, claim)
+                place, values = self._place(each.trial), dict(vars(each))
+                files = {WEIGHTS: as_safetensors(values.pop("weights"))}
+                try:
+                    self._add(place.name, values, files, claim)
+                except OSError:
+                    # A process that took the claim over may have kept the same trial.
+                    if not place.exists():
+                        raise
         evict(self.results, self.max_gb)
 
-    def _add(self, each: PretrainedTrial, claim: Claim | None) -> None:
-        """Keep one trial."""
-        from safetensors.numpy import save
-
-        place = self._place(each.trial)
-        values = {
-            "trial": each.trial,
-            "epochs": each.epochs,
-            "best_epoch": each.best_epoch,
-            "seconds": each.seconds,
-            "curve": list(each.curve),
-        }
-        arrays = {name: np.ascontiguousarray(weight) for name, weight in each.weights.items()}
-        try:
-            with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
-                (folder / WEIGHTS).write_bytes(save(arrays))
-        except OSError:
-            # A process that took the claim over may have kept the same trial.
-            if not place.exists():
-                raise
+    def damage(self) -> tuple[Mapping[Path, str], Collection[Path]]:
+        """As of `Store`, but for those that this user may not read, which are passed over."""
+        damaged = {}
+        for path in (*self.records.glob(TRIAL), self.folder / self.DESCRIPTION):
+            try:
+                if path.name == self.DESCRIPTION:
+                    check_contents(read_sealed(path), self.fingerprint)
+                else:
+                    self._load(int(path.name))
+            except (FileNotFoundError, UnreadableRecordError):
+                # Not there yet, just evicted, or another user's.
+                continue
+            except DamagedRecordError as error:
+                if path.exists():
+                    damaged[path] = str(error)
+        return damaged, ()
 
     def _place(self, trial: int) -> Path:
         """The folder of a trial."""
-        return self.folder / "trials" / f"{trial:04d}"
+        return self.records / f"{trial:04d}"
+
+    def _has(self, trial: int) -> bool:
+        with suppress(FileNotFoundError, DamagedRecordError):
+            return bool(self._contents(trial))
+        return False
+
+    def _contents(self, trial: int) -> tuple[Row, PretrainedTrial]:
+        """The table of contents of a trial, and its checked fields, without weights."""
+        contents = read_record(self._place(trial), self.CONTENTS, self.fingerprint)
+        trained = fields_of(PretrainedTrial, contents)
+        if any(record.get("trial") != trial or not isinstance(record.get("epoch"), int) for record in trained.curve):
+            raise DamagedRecordError("it has no curve")
+        return contents, trained
 
     def _load(self, trial: int) -> PretrainedTrial:
         """One trial.
@@ -206,64 +163,29 @@ class PretrainingStore:
         """
         from safetensors.numpy import load
 
-        place = self._place(trial)
-        contents, training = self._contents(trial)
-        weights = read_file(place, contents, WEIGHTS, load)
+        contents, trained = self._contents(trial)
+        weights = read_file(self._place(trial), contents, WEIGHTS, load)
         if self._expected is not None:
             _check_weights(weights, self._expected())
-        return PretrainedTrial(trial, weights, training.epochs, training.best_epoch, training.seconds, training.curve)
-
-    def _contents(self, trial: int) -> tuple[dict[str, Any], Training]:
-        """The table of contents of a trial, and the checked fields of its training."""
-        contents = read_record(self._place(trial), CONTENTS, self.fingerprint)
-        training = fields_of(Training, contents)
-        for record in training.curve:
-            if record.get("trial") != trial or not isinstance(record.get("epoch"), int):
-                raise DamagedRecordError("it has no curve")
-        return contents, training
-
-    def _damaged(self) -> Iterator[tuple[Path, str]]:
-        """The damaged files and folders, and why they cannot be used."""
-        description = self.folder / DESCRIPTION
-        trials = (self.folder / "trials").glob("[0-9]*")
-        for path in (*trials, description):
-            try:
-                if path == description:
-                    check_contents(read_sealed(path), self.fingerprint)
-                else:
-                    self._load(int(path.name))
-            except (FileNotFoundError, UnreadableRecordError):
-                # Not there yet, just evicted, or another user's.
-                continue
-            except DamagedRecordError as error:
-                if path.exists():
-                    yield path, str(error)
+        return replace(trained, weights=weights)
 
 
 def _check_weights(weights: Mapping[str, NDArray[Any]], expected: Shapes) -> None:
     """Refuse weights that are not finite, or of other shapes and types than the networks that take them."""
-    shapes = {name: (array.shape, str(array.dtype)) for name, array in weights.items()}
-    # The first by name, so that the message is the same each time.
-    for name in sorted({*shapes, *expected}):
-        if shapes.get(name) != expected.get(name):
-            raise DamagedRecordError(f"{WEIGHTS} is of another network: {name[:80]!r} does not fit")
-    for array in weights.values():
-        if not np.isfinite(array).all():
-            raise DamagedRecordError(f"{WEIGHTS} holds a number that is not finite")
+    if {name: (array.shape, str(array.dtype)) for name, array in weights.items()} != expected:
+        raise DamagedRecordError(f"{WEIGHTS} is of another network")
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise DamagedRecordError(f"{WEIGHTS} holds a number that is not finite")
 
 
 def evict(results: Path, max_gb: float) -> int:
     """Remove the least recently used trials until the others fit, and return how many were removed."""
     uses = []
-    total = 0
-    for trial in (results / FOLDER).glob("*/trials/[0-9]*"):
+    for trial in (results / PretrainingStore.WITHIN).glob(f"*/{PretrainingStore.RECORDS}/{TRIAL}"):
         # Another process may have evicted it.
         with suppress(FileNotFoundError):
-            last_use = trial.stat().st_mtime
-            size = (trial / WEIGHTS).stat().st_size
-            uses.append((last_use, size, trial))
-            total += size
-    n_removed = 0
+            uses.append((trial.stat().st_mtime, (trial / WEIGHTS).stat().st_size, trial))
+    total, n_removed = sum(size for _, size, _ in uses), 0
     for _, size, trial in sorted(uses):
         if total <= max_gb * GIGABYTE:
             break

@@ -15,13 +15,14 @@ ranges. Nothing in a file is interpolated, imported or run.
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from types import NoneType
 from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..options.checking import DEEPEST, are_usable, typed
 from .claims import Claim
@@ -34,12 +35,8 @@ SEAL = "sha256"
 WEIGHTS = "weights.safetensors"
 PREDICTIONS = "predictions.parquet"
 LARGE = (WEIGHTS, PREDICTIONS)
-TEXTS = (".json", ".yaml")
-"""Endings of files whose line ends may be those of another system."""
 MOST_JSON = 100_000_000
 """Bytes of a JSON file: a table with a million categories has a description of 20 MB."""
-NUMBER: set[type] = {int, float, NoneType}
-"""Types of a number in a file; null stands for a missing one."""
 T = TypeVar("T")
 Row = dict[str, Any]
 """Values by name, of a trial for instance."""
@@ -65,80 +62,90 @@ def sealed(content: Mapping[str, Any]) -> str:
     return json.dumps({**content, SEAL: _seal(content)}, indent=1, allow_nan=False) + "\n"
 
 
-def read_sealed(path: Path) -> dict[str, Any]:
+def from_json(content: bytes, name: str) -> Row:
+    """The fields in a JSON text that somebody else may have written.
+
+    Raises:
+        DamagedRecordError: it has none, or values that are nested too deep, too large, or no text.
+    """
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DamagedRecordError(f"{name} is torn") from error
+    if not isinstance(fields, dict):
+        raise DamagedRecordError("it has no schema")
+    if not are_usable((fields,), DEEPEST + 2):
+        raise DamagedRecordError(f"{name} has values that are nested too deep, too large, or no text")
+    return fields
+
+
+def read_sealed(path: Path) -> Row:
     """The fields that `sealed` was given.
 
     Raises:
         DamagedRecordError: the file is torn, or is not as it was written.
         FileNotFoundError: there is no such file.
     """
+    content = from_json(read_bytes(path, MOST_JSON), path.name)
     try:
-        content = json.loads(read_bytes(path, MOST_JSON))
-        is_sealed = isinstance(content, dict) and content.pop(SEAL, None) == _seal(content)
-    except (ValueError, RecursionError) as error:
+        is_sealed = content.pop(SEAL, None) == _seal(content)
+    except ValueError as error:
         raise DamagedRecordError(f"{path.name} is torn") from error
-    if not isinstance(content, dict):
-        raise DamagedRecordError("it has no schema")
     # A file of an unknown schema may be sealed in another way; its reader says which schema it has.
     if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
         raise DamagedRecordError(f"{path.name} is damaged")
-    # A seal says that somebody wrote the file, and not that this package did.
-    if not are_usable((content,), DEEPEST + 2):
-        raise DamagedRecordError(f"{path.name} has values that are nested too deep, too large, or no text")
     return content
 
 
-@contextmanager
-def new_record(
-    folder: Path, contents: str, fingerprint: str, values: dict[str, Any], claim: Claim | None = None
-) -> Iterator[Path]:
-    """A folder to write a record's files into. At the end it takes the name ``folder``, with a table of contents.
+def write_record(
+    folder: Path,
+    contents: str,
+    fingerprint: str,
+    values: Mapping[str, Any],
+    files: Mapping[str, bytes],
+    claim: Claim | None = None,
+) -> None:
+    """Write the files of a record, and last its table of contents. The folder appears whole or not at all.
 
     Args:
+        folder: of the record.
         contents: name of the table of contents.
         fingerprint: of what the record belongs to.
         values: kept in the table of contents; NaN is not allowed.
+        files: the content of each other file, by its name.
         claim: checked last, before the record appears.
 
     Raises:
         LostClaimError: another process has taken the claim over; nothing is kept.
     """
-    before = None
-    if claim:
-        before = claim.check
-    with whole_folder(folder, before=before) as unfinished:
-        yield unfinished
-        # The table of contents comes last: it holds the sizes of all others.
-        table = table_of(unfinished.iterdir(), fingerprint) | values
-        (unfinished / contents).write_text(sealed(table), encoding="utf-8")
+    table = sealed(table_of(files, fingerprint) | dict(values))
+    with whole_folder(folder, claim.check if claim else None) as unfinished:
+        for name, content in {**files, contents: table.encode()}.items():
+            (unfinished / name).write_bytes(content)
 
 
-def table_of(files: Iterable[Path], fingerprint: str) -> dict[str, Any]:
+def table_of(files: Mapping[str, bytes], fingerprint: str) -> Row:
     """A table of contents: schema and fingerprint, and sizes and hashes of these files."""
-    sizes, hashes = {}, {}
-    for path in sorted(files):
-        content = path.read_bytes()
-        sizes[path.name] = len(content)
-        hashes[path.name] = sha256(content).hexdigest()
+    sizes = {name: len(content) for name, content in sorted(files.items())}
+    hashes = {name: sha256(files[name]).hexdigest() for name in sizes}
     return {"schema": SCHEMA_VERSION, "fingerprint": fingerprint, "files": sizes, "hashes": hashes}
 
 
-def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool = False) -> dict[str, Any]:
+def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool = False) -> Row:
     """The table of contents of a whole record. ``weights`` checks the hashes of weights and predictions too.
 
     Raises:
         DamagedRecordError: it is torn or damaged, of another schema, or belongs to something else.
         FileNotFoundError: there is no such folder.
     """
+    was_there = folder.exists()
     try:
         table = read_sealed(folder / contents)
     except FileNotFoundError:
-        if not folder.exists():
+        # Another process may publish it or set it aside at any moment.
+        if not (was_there and folder.exists()):
             raise
-        if not (folder / contents).exists():
-            raise DamagedRecordError(f"{contents} is missing") from None
-        # Another process has just published it.
-        table = read_sealed(folder / contents)
+        raise DamagedRecordError(f"{contents} is missing") from None
     check_contents(table, fingerprint)
     for name in table["files"]:
         if name in LARGE and not weights:
@@ -162,12 +169,13 @@ def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable
         raise DamagedRecordError(f"{name} cannot be read: {error}") from error
 
 
-def check_contents(table: dict[str, Any], fingerprint: str) -> None:
+def check_contents(table: Mapping[str, Any], fingerprint: str) -> None:
     """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files."""
-    if "schema" not in table:
+    schema = table.get("schema")
+    if schema is None:
         raise DamagedRecordError("it has no schema")
-    if type(table["schema"]) is not int or table["schema"] != SCHEMA_VERSION:
-        raise OtherVersionError(f"it has schema {table['schema']!r:.20}, and this version reads {SCHEMA_VERSION}")
+    if type(schema) is not int or schema != SCHEMA_VERSION:
+        raise OtherVersionError(f"it has schema {schema!r:.20}, and this version reads {SCHEMA_VERSION}")
     contents = fields_of(Contents, table)
     if contents.fingerprint != fingerprint:
         raise DamagedRecordError(f"it belongs to {contents.fingerprint:.80}")
@@ -191,29 +199,33 @@ def parsed(kind: Any, value: Any, place: str) -> Any:
         raise DamagedRecordError(str(error).removesuffix(".")) from error
 
 
-def fields_of(kind: type[T], content: Mapping[str, Any], place: str = "it") -> T:
+def fields_of(kind: type[T], content: Mapping[str, Any]) -> T:
     """The fields of a record that its readers rely on; it may have others besides.
 
     Raises:
         DamagedRecordError: one of them is missing, or of another type.
     """
-    if not isinstance(content, Mapping):
-        raise DamagedRecordError(f"{place} has no fields")
-    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    own: T = parsed(kind, {name: content[name] for name in names if name in content}, place)
+    names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    own: T = parsed(kind, {name: value for name, value in content.items() if name in names}, "it")
     return own
 
 
 def record_folders(parent: Path) -> list[Path]:
     """The records in a folder, by name, whole or damaged."""
-    if not parent.is_dir():
-        return []
-    folders = []
-    for path in parent.iterdir():
-        # A process may be writing a record, or may have died over it.
-        if path.is_dir() and not path.name.startswith(UNFINISHED):
-            folders.append(path)
-    return sorted(folders)
+    # A process may be writing a record, or may have died over it.
+    paths = parent.iterdir() if parent.is_dir() else ()
+    return sorted(path for path in paths if path.is_dir() and not path.name.startswith(UNFINISHED))
+
+
+def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
+    """The bytes of a file, which are those that were written."""
+    if name not in table["files"]:
+        raise DamagedRecordError(f"it has no {name}")
+    _check_size(folder, table, name)
+    content = read_bytes(folder / name, table["files"][name])
+    if table["hashes"][name] != sha256(content).hexdigest():
+        raise DamagedRecordError(f"{name} is damaged")
+    return content
 
 
 def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
@@ -228,36 +240,13 @@ def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
         raise DamagedRecordError(f"{name} is torn")
 
 
-def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
-    """The bytes of a file, which are those that were written."""
-    if name not in table["files"]:
-        raise DamagedRecordError(f"it has no {name}")
-    size = table["files"][name]
-    if name.endswith(TEXTS):
-        content = _original_text(folder / name, size)
-    else:
-        _check_size(folder, table, name)
-        content = read_bytes(folder / name, size)
-    if table["hashes"][name] != sha256(content).hexdigest():
-        raise DamagedRecordError(f"{name} is damaged")
-    return content
-
-
-def _original_text(path: Path, size: int) -> bytes:
-    """A text as it was written, also after a copy, such as git's on Windows, that gave it other line ends."""
-    try:
-        # At most every character is a line end that takes two.
-        content = read_bytes(path, 2 * size).replace(b"\r\n", b"\n")
-    except FileNotFoundError:
-        raise DamagedRecordError(f"{path.name} is missing") from None
-    if len(content) != size:
-        raise DamagedRecordError(f"{path.name} is torn")
-    return content
-
-
 def _seal(content: Mapping[str, Any]) -> str:
     """A hash of the values; the layout of the text is free. Raises ValueError for NaN and infinity."""
-    others = dict(content)
-    others.pop(SEAL, None)
-    text = json.dumps(others, sort_keys=True, allow_nan=False)
-    return sha256(text.encode()).hexdigest()
+    return sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def as_safetensors(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays by name as a file."""
+    from safetensors.numpy import save
+
+    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})

@@ -2,6 +2,7 @@
 
     results/<fingerprint>/cell.json                        dataset, the first run's configuration, identity, labels
     results/<fingerprint>/claim/                           while a process trains the cell
+    results/<fingerprint>/summary.json, looks.jsonl        see `index` and `kept_looks`
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
@@ -15,7 +16,8 @@ A stack appears whole or not at all. Trials are independent, so the trials of a 
 import json
 import math
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,14 +25,15 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import PROBES, metrics
-from .claims import Claim, claim, folder_time
+from .claims import Claim, claim, claim_when_free, folder_time
 from .files import (
     DamagedRecordError,
     OtherVersionError,
@@ -43,17 +46,18 @@ from .files import (
 from .identity import fingerprint
 from .records import (
     MOST_JSON,
-    NUMBER,
     PREDICTIONS,
     WEIGHTS,
     Row,
+    as_safetensors,
     fields_of,
-    new_record,
+    from_json,
     read_file,
     read_record,
     record_folders,
     sealed,
     table_of,
+    write_record,
 )
 
 if TYPE_CHECKING:
@@ -68,20 +72,27 @@ PREPROCESSING = "preprocessing.safetensors"
 ENVIRONMENT = "environment.json"
 OPTIONAL = (PREDICTIONS, WEIGHTS)
 """Files that a stack need not have."""
+CURVE = ("phase", "trial", "epoch")
+"""The columns that identify a record of curves."""
 COUNTS = (
     "trial", "pretrain_epochs", "pretrain_steps", "pretrain_best_epoch", "finetune_epochs", "finetune_steps",
     "finetune_best_epoch", "fits", "n_train", "n_labels", "n_labelled", "n_label_classes", "n_unlabelled",
     "n_validation", "n_test", "n_features", "threads",
 )  # fmt: skip
-TEXTS = ("diverged", "device", "precision")
 FLAGS = ("one_class", "worse_than_frequencies")
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 MOST_TRIALS = 10_000
-COUNT: set[type] = {int, NoneType}
-FLAG: set[type] = {bool, NoneType}
-TEXT: set[type] = {str, NoneType}
-ANYTHING: set[type] = {bool, int, float, str, NoneType}
-"""Types of the values in a row of results."""
+COUNT, NUMBER, TEXT, FLAG = ({*types, NoneType} for types in ((int,), (int, float), (str,), (bool,)))
+"""Types of values in a file; null stands for a missing one."""
+ANYTHING = FLAG | NUMBER | TEXT
+KINDS: dict[str, set[type]] = {
+    **dict.fromkeys((*SECONDS, *PROBES), NUMBER),
+    **dict.fromkeys(COUNTS, COUNT),
+    **dict.fromkeys(("diverged", "device", "precision"), TEXT),
+    **dict.fromkeys(FLAGS, FLAG),
+    # The one column that no row lacks.
+    "trial": {int},
+}
 
 
 @dataclass(frozen=True)
@@ -120,18 +131,16 @@ class Predictions:
         Raises:
             ValueError: labels or predictions are not of the target.
         """
-        trials = frame["trial"].to_numpy(dtype=np.int64)
-        rows = frame["row"].to_numpy(dtype=np.int64)
-        if not (rows >= 0).all():
+        trials, rows = (frame[name].to_numpy(dtype=np.int64) for name in ("trial", "row"))
+        if (rows < 0).any():
             raise ValueError("a row is out of range")
         labels, values = target.unpacked(frame.drop(columns=["trial", "row"]))
+        # In the order in memory that its target reads them in: sums over classes round by it.
+        order: Literal["C", "F"] = "C" if values.flags.c_contiguous else "F"
         predictions = []
         for trial in dict.fromkeys(trials.tolist()):
-            is_own = trials == trial
-            # In the order in memory that its target reads them in: sums over classes round by it.
-            order: Literal["C", "F"] = "C" if values.flags.c_contiguous else "F"
-            own_values = np.array(values[is_own], order=order)
-            predictions.append(cls(trial, rows[is_own], labels[is_own], own_values, target))
+            own = trials == trial
+            predictions.append(cls(trial, rows[own], labels[own], np.array(values[own], order=order), target))
         return predictions
 
 
@@ -161,17 +170,18 @@ class Description:
 
 @dataclass(frozen=True)
 class DescribedConfig:
-    """The option of a described configuration that a report relies on."""
+    """The options of a described configuration that readers rely on."""
 
     metric: str | None = None
+    dataset: dict[str, Any] = field(default_factory=dict)
+    split: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class StackContents:
-    """The fields of a stack's table of contents: a row a trial, and sentences for the user."""
+    """The field of a stack's table of contents that readers rely on: a row a trial."""
 
     trials: list[dict[str, Any]]
-    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -185,8 +195,7 @@ class StackRecord:
         environment: versions and hardware.
         weights: parameters of f and h, ``(T, ...)`` by name, if they are to be kept.
         predictions: of the trials that did not diverge.
-        notes: sentences that a user should know.
-        faults: sentences on parts of a user's own that spoilt trials; the store keeps them among the notes.
+        faults: sentences on parts of a user's own that spoilt trials, which are not stored.
     """
 
     rows: Sequence[Row]
@@ -195,7 +204,6 @@ class StackRecord:
     environment: Mapping[str, Any]
     weights: Mapping[str, NDArray[Any]] | None = None
     predictions: Sequence[Predictions] = ()
-    notes: Sequence[str] = ()
     faults: Sequence[str] = ()
 
 
@@ -228,30 +236,92 @@ class Stored:
             self.unreadable.add(path)
 
     @property
+    def described(self) -> Row:
+        """The description of a cell that has one."""
+        assert self.description is not None
+        return self.description
+
+    @property
     def target(self) -> Target:
         """The target of the described cell."""
-        assert self.description is not None
-        return target_from_plain(self.description)
+        return target_from_plain(self.described)
 
 
-class CellStore:
-    """The records of one cell.
+class Store(ABC):
+    """The records of one identity: a folder with a description, and a folder in it of the records.
 
     Args:
         results: the folder of all results.
-        identity: the cell's canonical fields.
+        identity: canonical fields of what the records belong to.
     """
 
-    def __init__(self, results: Path, identity: dict[str, Any]) -> None:
-        self.identity = identity
+    WITHIN: ClassVar[str]
+    """The folder in that of all results."""
+    DESCRIPTION: ClassVar[str]
+    CONTENTS: ClassVar[str]
+    RECORDS: ClassVar[str]
+
+    def __init__(self, results: Path, identity: Row) -> None:
+        self.results, self.identity = results, identity
         self.fingerprint = fingerprint(identity)
-        self.results = results
-        self.folder = results / self.fingerprint
+        self.folder = results / self.WITHIN / self.fingerprint
+        self.records = self.folder / self.RECORDS
 
     @property
     def is_described(self) -> bool:
-        """True if the cell is described, so that `load_cell` finds it."""
-        return (self.folder / DESCRIPTION).exists()
+        """True if there is a description."""
+        return (self.folder / self.DESCRIPTION).exists()
+
+    @contextmanager
+    def claim(self, *, waits: bool = False) -> Iterator[Claim | None]:
+        """The right to add records; None while another process has it, or ``waits`` until it is free."""
+        claimed = claim_when_free if waits else claim
+        with claimed(self.folder) as held:
+            # Who holds the claim is alone here: what others left unfinished is waste.
+            if held is not None:
+                now = folder_time(self.folder)
+                for folder in (self.folder, self.records):
+                    remove_unfinished(folder, now)
+            yield held
+
+    @abstractmethod
+    def damage(self) -> tuple[Mapping[Path, str], Collection[Path]]:
+        """Records that cannot be used and why, and those among them that this user may not read."""
+
+    def mend(self) -> list[str]:
+        """Set damaged records aside, under the claim; a sentence on each.
+
+        Those that this user may not read stay where they are: they may be whole.
+        """
+        damaged, unreadable = self.damage()
+        sentences = []
+        for path, reason in damaged.items():
+            if path in unreadable:
+                sentences.append(f"{path} is left out: {reason}; its trials are trained again.")
+            else:
+                sentences.append(set_aside(self.results, [path], reason))
+        return sentences
+
+    def clear(self, reason: str) -> str:
+        """Set all records aside, under the claim, so that their trials are trained again."""
+        records = record_folders(self.records)
+        return set_aside(self.results, records, reason) if records else ""
+
+    def _describe(self, **fields: Any) -> None:
+        """Write the description, if there is none."""
+        if not self.is_described:
+            description = table_of({}, self.fingerprint) | fields | {"identity": self.identity}
+            write_whole(self.folder / self.DESCRIPTION, sealed(description))
+
+    def _add(self, name: str, values: Row, files: Mapping[str, bytes], claim: Claim | None) -> None:
+        """Keep one record, see `write_record`."""
+        write_record(self.records / name, self.CONTENTS, self.fingerprint, values, files, claim)
+
+
+class CellStore(Store):
+    """The records of one cell."""
+
+    WITHIN, DESCRIPTION, CONTENTS, RECORDS = "", DESCRIPTION, CONTENTS, "stacks"
 
     def rows(self) -> list[Row]:
         """Rows of the finished trials, in their order."""
@@ -263,88 +333,21 @@ class CellStore:
         finished = read_cell(self.folder).rows
         return [trial for trial in trials if trial not in finished]
 
-    @contextmanager
-    def claim(self) -> Iterator[Claim | None]:
-        """The right to train the cell, or None while another process has it."""
-        with claim(self.folder) as held:
-            # Who holds the claim is alone here: what others left unfinished is waste.
-            if held is not None:
-                now = folder_time(self.folder)
-                for folder in (self.folder, self.folder / "stacks"):
-                    remove_unfinished(folder, now)
-            yield held
-
-    def mend(self) -> list[str]:
-        """Set damaged records aside, under the cell's claim; a sentence on each.
-
-        Those that this user may not read stay where they are: they may be whole.
-        """
+    def damage(self) -> tuple[Mapping[Path, str], Collection[Path]]:
+        """As of `Store`, with the hashes of weights and predictions."""
         stored = read_cell(self.folder, weights=True)
-        sentences = []
-        for path, reason in stored.damaged.items():
-            if path in stored.unreadable:
-                sentences.append(f"{path} is left out: {reason}; its trials are trained again.")
-            else:
-                sentences.append(set_aside(self.results, [path], reason))
-        return sentences
+        return stored.damaged, stored.unreadable
 
-    def clear(self, reason: str) -> str:
-        """Set all records aside, under the cell's claim, so that its trials are trained again."""
-        return set_aside(self.results, record_folders(self.folder / "stacks"), reason)
-
-    def describe(
-        self,
-        *,
-        dataset: str,
-        dataset_id: int | None,
-        source: str,
-        columns: Sequence[tuple[str, Sequence[str] | None]],
-        target: Target,
-        overrides: Sequence[str],
-        config: Mapping[str, Any],
-        options: Mapping[str, Any],
-        labels: Mapping[str, str],
-        reading: Mapping[str, Any] | None = None,
-        gaps: Sequence[bool] = (),
-    ) -> None:
+    def describe(self, target: Target, **fields: Any) -> None:
         """Write the description of the cell, before its first stack.
 
         Args:
-            dataset, dataset_id, source: of its table.
-            columns: each feature with its categories, None for a numeric one.
             target: of its table.
-            overrides: that ask for the cell on the command line.
-            config: its resolved configuration.
-            options: the part of it that the cell uses, see `scarf_lightning.results.identity.columns`.
-            labels: names of its parts for people, by axis.
-            reading: how a user's file was read, see `Table.report`.
-            gaps: whether each column shows networks its missing values.
+            fields: ``dataset, dataset_id, source, columns`` of its table; ``overrides`` that ask for the cell; its
+                resolved ``config``; the ``options`` that it uses, see `scarf_lightning.results.identity.columns`; names
+                of its parts for people, by axis, as ``labels``; ``reading``, see `Table.report`.
         """
-        if self.is_described:
-            return
-        described = []
-        for number, (name, categories) in enumerate(columns):
-            column: dict[str, Any] = {"name": name, "categories": categories}
-            if number < len(gaps) and gaps[number]:
-                column["tells_gaps"] = True
-            described.append(column)
-        cell = (
-            table_of([], self.fingerprint)
-            | target.plain()
-            | {
-                "dataset": dataset,
-                "dataset_id": dataset_id,
-                "source": source,
-                "columns": described,
-                "overrides": list(overrides),
-                "config": dict(config),
-                "reading": dict(reading or {}),
-                "options": dict(options),
-                "labels": dict(labels),
-                "identity": self.identity,
-            }
-        )
-        write_whole(self.folder / DESCRIPTION, sealed(cell))
+        self._describe(**target.plain(), **fields)
 
     def add(self, record: StackRecord, claim: Claim | None = None) -> None:
         """Keep the trials of one stack.
@@ -353,36 +356,21 @@ class CellStore:
             LostClaimError: another process has taken the ``claim`` over; nothing is kept.
         """
         import pandas as pd
-        from safetensors.numpy import save
 
-        trials = [row["trial"] for row in record.rows]
-        # Several processes may train the same trials, so the name has a random end.
-        suffix = np.random.default_rng().integers(16**8)
-        place = self.folder / "stacks" / f"{trials[0]:04d}-{trials[-1]:04d}-{suffix:08x}"
-        rows = []
-        for row in record.rows:
-            rows.append({name: _json_value(value) for name, value in row.items()})
-        values: Row = {"trials": rows, "written": datetime.now(UTC).isoformat()}
-        if record.notes or record.faults:
-            values["notes"] = [*record.notes, *record.faults]
+        rows = [{name: _json_value(value) for name, value in row.items()} for row in record.rows]
+        values = {"trials": rows, "written": datetime.now(UTC).isoformat()}
         # A cell without networks has no curves, whose file has its columns all the same.
-        columns = None if record.curves else ["phase", "trial", "epoch"]
-        frames = {CURVES: pd.DataFrame(list(record.curves), columns=columns)}
+        frames = {CURVES: pd.DataFrame(list(record.curves), columns=None if record.curves else list(CURVE))}
         if record.predictions:
             frames[PREDICTIONS] = pd.concat([each.frame() for each in record.predictions])
-        arrays = {PREPROCESSING: record.preprocessing}
+        files = {name: frame.to_parquet(compression="zstd", index=False) for name, frame in frames.items()}
+        files[PREPROCESSING] = as_safetensors(record.preprocessing)
         if record.weights is not None:
-            arrays[WEIGHTS] = record.weights
-        environment = json.dumps(dict(record.environment), indent=2) + "\n"
-        with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
-            for file, frame in frames.items():
-                # Libraries read some names of folders otherwise than we do.
-                (folder / file).write_bytes(frame.to_parquet(compression="zstd", index=False))
-            for file, by_name in arrays.items():
-                content = save({name: np.ascontiguousarray(array) for name, array in by_name.items()})
-                # `save_file` would hide it from everybody but its owner.
-                (folder / file).write_bytes(content)
-            (folder / ENVIRONMENT).write_text(environment, encoding="utf-8")
+            files[WEIGHTS] = as_safetensors(record.weights)
+        files[ENVIRONMENT] = f"{json.dumps(dict(record.environment), indent=2)}\n".encode()
+        # Several processes may train the same trials, so the name has a random end.
+        name = f"{rows[0]['trial']:04d}-{rows[-1]['trial']:04d}-{uuid4().hex[:8]}"
+        self._add(name, values, files, claim)
 
 
 def read_cell(cell: Path, *, weights: bool = False) -> Stored:
@@ -400,9 +388,9 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
             stored.release = _release_of(cell)
     stacks: list[Path] = []
     try:
-        stacks = record_folders(cell / "stacks")
+        stacks = record_folders(cell / CellStore.RECORDS)
     except OSError as error:
-        stored.leave_out(cell / "stacks", UnreadableRecordError(f"it cannot be read: {error.strerror}"))
+        stored.leave_out(cell / CellStore.RECORDS, UnreadableRecordError(f"it cannot be read: {error.strerror}"))
     for stack in stacks:
         try:
             table = read_record(stack, CONTENTS, cell.name, weights=weights)
@@ -414,38 +402,50 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
             # Another process has just set it aside.
             continue
         stored.stacks[stack] = table
-        stored.written = max(stored.written, _written(table))
+        # By the clock of the machine that trained it, if the record says so.
+        with suppress(KeyError, TypeError, ValueError, OverflowError, OSError):
+            stored.written = max(stored.written, datetime.fromisoformat(table["written"]).timestamp())
         for row in table["trials"]:
             stored.rows.setdefault(row["trial"], row)
     return stored
 
 
-def _written(table: Row) -> float:
-    """The time at which a stack was written, by the clock of the machine that trained it; 0 if it says none."""
+def read_description(cell: Path) -> Row | None:
+    """The description of a cell; None if it has none.
+
+    Raises:
+        DamagedRecordError: the description cannot be used.
+    """
     try:
-        return datetime.fromisoformat(table["written"]).timestamp()
-    except (KeyError, TypeError, ValueError, OverflowError, OSError):
-        return 0.0
+        (cell / DESCRIPTION).lstat()
+        description = read_record(cell, DESCRIPTION, cell.name)
+    except FileNotFoundError:
+        # Also where another process has just set it aside.
+        return None
+    except OSError as error:
+        raise UnreadableRecordError(f"it cannot be read: {error.strerror}") from error
+    # Seals are right in a crafted file too, so its fields are checked.
+    fields_of(Description, description)
+    fields_of(DescribedConfig, description["config"])
+    try:
+        target_from_plain(description)
+    except ValueError as error:
+        raise DamagedRecordError(str(error)) from error
+    options = description["options"]
+    # An axis of version 0.2, whose one choice that is left is what every model does.
+    if options.get("features") == "all":
+        del options["features"]
+    if fingerprint(description["identity"]) != cell.name:
+        raise DamagedRecordError("its identity is another cell's")
+    return description
 
 
 def _release_of(cell: Path) -> str:
     """The version of the package that trained a cell, by any of its stacks, in whichever layout they are."""
-    for file in sorted((cell / "stacks").glob(f"*/{ENVIRONMENT}")):
-        with suppress(DamagedRecordError, OSError, ValueError, LookupError, TypeError):
-            return str(json.loads(read_bytes(file, MOST_JSON))["packages"]["scarf-lightning"])[:20]
+    for file in sorted(cell.glob(f"*/*/{ENVIRONMENT}")):
+        with suppress(DamagedRecordError, OSError, LookupError, TypeError):
+            return str(from_json(read_bytes(file, MOST_JSON), ENVIRONMENT)["packages"]["scarf-lightning"])[:20]
     return "unknown"
-
-
-def packages_of(stored: Stored) -> dict[str, str]:
-    """The versions of packages that a cell was trained with; none where that is not known."""
-
-    def parse(content: bytes) -> dict[str, str]:
-        packages = json.loads(content)["packages"]
-        return {str(name): str(version) for name, version in packages.items()}
-
-    # All stacks of a cell are mostly of one version, so the first one speaks for the cell.
-    versions, _ = stack_files(stored, ENVIRONMENT, parse)
-    return versions[0] if versions else {}
 
 
 def stack_files(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], dict[Path, str]]:
@@ -468,83 +468,36 @@ def source_commit() -> str | None:
 
     None if the source is no checkout, or there is no git.
     """
-    source = str(Path(__file__).parent)
-    command = ["git", "-C", source, "describe", "--always", "--dirty", "--exclude=*"]
-    try:
-        git = subprocess.run(command, capture_output=True, text=True, timeout=5)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if git.returncode != 0:
-        return None
-    return git.stdout.strip()
-
-
-def read_description(cell: Path) -> Row | None:
-    """The description of a cell; None if it has none.
-
-    Raises:
-        DamagedRecordError: the description cannot be used.
-    """
-    try:
-        (cell / DESCRIPTION).lstat()
-        description = read_record(cell, DESCRIPTION, cell.name)
-    except FileNotFoundError:
-        # Also where another process has just set it aside.
-        return None
-    except OSError as error:
-        raise UnreadableRecordError(f"it cannot be read: {error.strerror}") from error
-    # Seals are right in a crafted file too, so its fields are checked.
-    fields_of(Description, description)
-    fields_of(DescribedConfig, description["config"], "config")
-    try:
-        target_from_plain(description)
-    except ValueError as error:
-        raise DamagedRecordError(str(error)) from error
-    options = description["options"]
-    # An axis of version 0.2, whose one choice that is left is what every model does.
-    if options.get("features") == "all":
-        del options["features"]
-    if fingerprint(description["identity"]) != cell.name:
-        raise DamagedRecordError("its identity is another cell's")
-    return description
-
-
-def _check_rows(table: Row) -> None:
-    """Check the rows of a stack: the types that `load` gives its columns, and how large numbers are."""
-    rows = fields_of(StackContents, table).trials
-    if not rows:
-        raise DamagedRecordError("it has no trials")
-    kinds = kinds_of_columns()
-    for name in {"trial", *chain.from_iterable(rows)}:
-        values = [row.get(name) for row in rows]
-        if not kinds.get(name, ANYTHING).issuperset(map(type, values)):
-            raise DamagedRecordError(f"it has no {name}")
-    trials = [row["trial"] for row in rows]
-    for trial in trials:
-        # `load` would make a table of as many rows.
-        if not 0 <= trial < MOST_TRIALS:
-            raise DamagedRecordError(f"it has a trial {trial}")
-    if len(set(trials)) < len(rows):
-        raise DamagedRecordError("it has a trial twice")
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+    return None
 
 
 def kinds_of_columns() -> dict[str, set[type]]:
     """The types of values by column; of other columns `ANYTHING`."""
-    measured = [metric.name for metric in metrics()]
-    kinds: dict[str, set[type]] = {}
-    kinds |= dict.fromkeys((*SECONDS, *measured, *PROBES), NUMBER)
-    kinds |= dict.fromkeys(COUNTS, COUNT)
-    kinds |= dict.fromkeys(TEXTS, TEXT)
-    kinds |= dict.fromkeys(FLAGS, FLAG)
-    # The one column that no row lacks.
-    kinds["trial"] = {int}
-    return kinds
+    return dict.fromkeys([metric.name for metric in metrics()], NUMBER) | KINDS
+
+
+def check_columns(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse values of other types than `load` gives its columns."""
+    kinds = kinds_of_columns()
+    for name, values in columns.items():
+        if not kinds.get(name, ANYTHING).issuperset(map(type, values)):
+            raise DamagedRecordError(f"it has no {name}")
+
+
+def _check_rows(table: Row) -> None:
+    """Refuse a stack without rows, and rows with other values than trials have."""
+    rows = fields_of(StackContents, table).trials
+    check_columns({name: [row.get(name) for row in rows] for name in {"trial", *chain.from_iterable(rows)}})
+    trials = {row["trial"] for row in rows}
+    # `load` would make a table of as many rows as the largest number.
+    if not trials or len(trials) < len(rows) or min(trials) < 0 or max(trials) >= MOST_TRIALS:
+        raise DamagedRecordError("it has no trials, one twice or an impossible one")
 
 
 def _json_value(value: Any) -> Any:
     """A plain Python value; JSON has no NaN, so it is written as null."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return value
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and math.isnan(plain) else plain

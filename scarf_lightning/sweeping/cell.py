@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -21,7 +20,6 @@ from ..results import (
     CellStore,
     Claim,
     Failure,
-    Index,
     KnownData,
     PretrainingStore,
     Rows,
@@ -316,8 +314,7 @@ def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = No
 
 def look_up(cell: Cell) -> SurveyedCell:
     """A cell as the store has it."""
-    with Index(cell.results) as index:
-        return _look(cell, cell.data(), _time(cell.results), index)
+    return _look(cell, cell.data(), _time(cell.results))
 
 
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
@@ -326,21 +323,15 @@ def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     clocks = {results: _time(results) for results in {cell.results for cell in cells}}
     places = {(cell.results, cell.source) for cell in cells}
     data = {place: known_data(*place) for place in places}
-    surveyed = []
-    with ExitStack() as opened:
-        indexes = {results: opened.enter_context(Index(results)) for results in clocks}
-        for cell in cells:
-            known = data[cell.results, cell.source]
-            surveyed.append(_look(cell, known, clocks[cell.results], indexes[cell.results]))
-    return surveyed
+    return [_look(cell, data[cell.results, cell.source], clocks[cell.results]) for cell in cells]
 
 
-def _look(cell: Cell, data: KnownData | None, now: float, index: Index) -> SurveyedCell:
+def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
     """A cell as the store has it at the time ``now`` of the results folder's clock."""
     surveyed = SurveyedCell(cell, State.WAITING, Rows.of([]), data)
     if data is not None and (store := cell.store(data)) is not None:
         config = cell.config
-        summary = read_summary(store.folder, config.trials, index=index, weights=config.keep_weights)
+        summary = read_summary(store.folder, config.trials, weights=config.keep_weights)
         # Other libraries' models keep no networks, whatever the option says.
         is_network = config.keep_weights and "finetune" in config.part("method").uses
         surveyed = SurveyedCell(

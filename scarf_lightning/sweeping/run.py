@@ -17,7 +17,7 @@ from ..machine import usable_cores
 from ..options.combinations import check_target
 from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
-from ..results import check_folder, clear_dead, forget_failure
+from ..results import check_folder, forget_failure, give_back
 from .cell import Cell, Place, State, SurveyedCell, distinct, in_words, named, survey
 from .chunks import Chunk, Launch, TrainCells, Training, make_chunks
 from .expand import ExpandedSweep
@@ -111,7 +111,7 @@ def run(
     for each in after:
         # A process may be killed after its last record, and before it gives its claim back.
         if each.state is State.FINISHED and each.folder is not None:
-            clear_dead(each.folder)
+            give_back(each.folder)
     # Results first: the cells that finished are shown although others failed.
     show.results(after, request, n_skipped)
 
@@ -329,7 +329,7 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
         # Several cells start from one pre-training.
         if pretraining.fingerprint not in cleared:
             cleared.add(pretraining.fingerprint)
-            with pretraining.claim():
+            with pretraining.claim(waits=True):
                 pretraining.clear(reason)
     return sentences
 

@@ -65,7 +65,7 @@ def _claimed(group: Group, claims: ExitStack, say: Callable[[str], None]) -> lis
             claim = own.enter_context(store.claim())
             # The cells of a group have one pre-training.
             if pretraining is not None and pretraining_claim is None and each.cell.config.cache.max_gb:
-                pretraining_claim = own.enter_context(pretraining.claim_if_free())
+                pretraining_claim = own.enter_context(pretraining.claim())
                 if pretraining_claim is None:
                     return None
             if claim is None:

@@ -10,8 +10,8 @@ from ..data.table import Table
 from ..engine.hardware import choose_hardware, own_torch, prepare_process
 from ..results import (
     LostClaimError,
-    clear_dead,
     forget_failure,
+    give_back,
     keep_failure,
     read_failure,
 )
@@ -83,7 +83,7 @@ class CellLoop:
                 forget_failure(cell.results, cell.key)
                 if training.pretrained is not None:
                     # If all its trials are there, nobody claims it again.
-                    clear_dead(training.pretrained.folder)
+                    give_back(training.pretrained.folder)
                 for sentence in store.mend():
                     self._screen.say(sentence)
             # The run has done this for all shares of the cell.

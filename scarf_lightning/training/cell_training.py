@@ -228,17 +228,19 @@ class CellTraining:
     def describe(self, overrides: Sequence[str]) -> None:
         """Write into the store what the cell is, before its first record, and the ``overrides`` that asked for it."""
         assert self.store is not None
-        table, columns_seen = (self.table, self.parts.encoding.columns(self.table.columns))
+        table, described = self.table, []
+        for column in self.parts.encoding.columns(table.columns):
+            gaps = {"tells_gaps": True} if column.tells_gaps else {}
+            described.append({"name": column.name, "categories": column.categories} | gaps)
         self.store.describe(
             dataset=table.name,
             dataset_id=table.dataset_id,
             source=table.source,
-            columns=[(column.name, column.categories) for column in columns_seen],
-            gaps=[column.tells_gaps for column in columns_seen],
+            columns=described,
             target=table.target,
             overrides=overrides,
             config=self.config.recorded(),
-            options=columns(self.config),
+            options=dict(columns(self.config)),
             labels=labels(self.config),
             reading=table.report(self.notes),
         )

@@ -24,7 +24,7 @@ def cached(
     if len(kept) == len(trials):
         yield kept, claim
         return
-    with store.claim() if claim is None else nullcontext(claim) as claim:
+    with store.claim(waits=True) if claim is None else nullcontext(claim) as claim:
         # Another process may have trained them while this one waited for the claim.
         yield store.load(trials), claim
 

@@ -18,7 +18,7 @@ from ..errors import UsageError, counted
 from ..methods import Method, MethodResult
 from ..options import Config
 from ..options.combinations import own_parts
-from ..results import Predictions, Row, StackRecord, Trained, few_steps_note, source_commit
+from ..results import Predictions, Row, StackRecord, source_commit
 from ..version import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core", "openml")
@@ -46,7 +46,6 @@ class TrainedStack:
         rows = [self._row(position) for position in positions]
         # A diverged trial has no predictions that mean anything.
         measured = [position for position, row in zip(positions, rows, strict=True) if row["diverged"] is None]
-        predictions, notes = self._predictions(measured)
         weights = None
         if self.config.keep_weights and fit is not None:
             weights = {name: weight.cpu().numpy()[positions] for name, weight in fit.part("classifier").items()}
@@ -63,8 +62,7 @@ class TrainedStack:
             preprocessing={name: array[positions] for name, array in data.preprocessing.arrays().items()},
             environment=self._environment(),
             weights=weights,
-            predictions=predictions,
-            notes=[*few_steps_note([Trained(rows, self.config.recipe, self.config.pretrain.max_epochs)]), *notes],
+            predictions=self._predictions(measured),
             faults=self._faults(rows),
         )
 
@@ -143,24 +141,18 @@ class TrainedStack:
             raise UsageError(sentence)
         return [f"{sentence} They are in no mean."]
 
-    def _predictions(self, positions: Sequence[int]) -> tuple[list[Predictions], list[str]]:
-        """The predictions of the trials at these positions; or none, and a sentence on why."""
+    def _predictions(self, positions: Sequence[int]) -> list[Predictions]:
+        """The predictions of the trials at these positions; none if they would take more than is to be kept."""
         table, data = self.stack.table, self.stack.data
         every = []
         for position in positions:
             test = data.test[position]
             predicted = self.outcome.predictions[position, -len(test) :]
             every.append(Predictions(self.stack.trials[position], test, table.labels[test], predicted, table.target))
-        most = self.config.keep_predictions_mb
         # Whether a cell keeps its predictions must not depend on how its trials are divided into stacks.
         largest = max((each.size for each in every), default=0)
         needed = self.config.trials * largest / 1e6
-        if needed <= most:
-            return every, []
-        if not most:
-            return [], []
-        note = f"Test predictions are not kept: they may take {needed:.3g} MB, more than keep_predictions_mb={most:g}."
-        return [], [note]
+        return every if needed <= self.config.keep_predictions_mb else []
 
     def _environment(self) -> dict[str, Any]:
         """Versions and hardware. The size of the stack is kept if numbers depend on it."""

@@ -64,11 +64,11 @@ def job_array(folder: Path) -> Left:
     return file, lambda: known_arrays(folder), []
 
 
-def index(folder: Path) -> Left:
+def summary(folder: Path) -> Left:
     cell = some_cell("seed=0", paths=results_in(folder))
     place = finish(cell).folder
     read_summary(place, 2)
-    return place.parent / "index.sqlite", lambda: [row["trial"] for row in read_summary(place, 2).rows], [0, 1]
+    return place / "summary.json", lambda: [row["trial"] for row in read_summary(place, 2).rows], [0, 1]
 
 
 def description(folder: Path) -> Left:
@@ -83,7 +83,7 @@ def trials(folder: Path) -> Left:
     return file, lambda: survey([cell])[0].state, State.WAITING
 
 
-LEFT = (data_note, failure, chunk, job_array, index, description, trials)
+LEFT = (data_note, failure, chunk, job_array, summary, description, trials)
 
 
 @pytest.mark.parametrize("ruin", RUINS)

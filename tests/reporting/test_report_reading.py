@@ -1,6 +1,5 @@
 """Cells of a folder as a report reads them: which count, what they are called, and what is damaged."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,13 @@ def leave(
     data: str = "0" * 64,
     name: str = "wdbc",
     source: str = "somewhere",
-    columns: Sequence[tuple[str, None]] = (("V1", None),),
+    column: str = "V1",
     **chosen: Any,
 ) -> CellStore:
     """A cell in the store with these trials."""
     config = some_config(**chosen)
     store = CellStore(results, identity(config, data))
+    columns = [{"name": column, "categories": None}]
     store.describe(dataset=name, dataset_id=1510, source=source, **described(config) | {"columns": columns})
     if trials:
         store.add(some_record(trials, pretrained=chosen.get("pretrain") != "none"))
@@ -167,7 +167,7 @@ def test_versions_of_a_table_are_one_dataset_and_other_tables_of_its_name_are_ot
     for data in ("b" * 64, "a" * 64):
         leave(tmp_path / "versions", range(1), data=data)
     for data, source, column in (("a" * 64, "iris/train.csv", "V1"), ("b" * 64, "wine/train.csv", "V2")):
-        leave(tmp_path / "tables", range(1), data=data, source=source, columns=[(column, None)])
+        leave(tmp_path / "tables", range(1), data=data, source=source, column=column)
 
     cells, _, sentences = cells_of_folder(tmp_path / "versions")
     others, _, none = cells_of_folder(tmp_path / "tables")
@@ -195,7 +195,7 @@ def test_readings_of_one_file_are_one_dataset(tmp_path: Path) -> None:
 
     # A file that is read alike and differs has its hash in its name.
     for data, drop in (("1", ["a"]), ("2", ["a"]), ("3", None)):
-        own: dict[str, Any] = {"source": data, "columns": ((f"V{data}", None),)}  # which makes it no version of another
+        own: dict[str, Any] = {"source": data, "column": f"V{data}"}  # which makes it no version of another
         leave(tmp_path / "files", range(2), data=data * 64, name="mine", dataset=of_file(drop=drop), **own)
     cells, *_ = cells_of_folder(tmp_path / "files")
     assert {cell.axes["dataset"] for cell in cells} == {"mine (111111)", "mine (222222)", "mine"}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.results import LostClaimError, clear_dead, folder_time, give_back, is_claimed
+from scarf_lightning.results import LostClaimError, folder_time, give_back, is_claimed
 from scarf_lightning.results import claims as module
 from scarf_lightning.results.claims import STALE_AFTER, Claim, claim, claim_when_free
 from tests.processes import soon
@@ -285,12 +285,8 @@ class TestStrayFiles:
                 mine.check()
 
 
-Remove = Callable[[Path], None]
-
-
-@pytest.mark.parametrize("remove", [give_back, clear_dead])
-def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(remove: Remove, folder: Path) -> None:
-    remove(folder)
+def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(folder: Path) -> None:
+    give_back(folder)
     assert not folder.exists(), "where there is none nothing is made"
 
     for stray in ([], [STRAY]):
@@ -298,15 +294,15 @@ def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(remove:
         for name in stray:
             (folder / "claim" / name).touch()
             os.utime(folder / "claim" / name, (0, 0))
-        remove(folder)
+        give_back(folder)
         assert list(folder.iterdir()) == []
 
     (folder / "claim").mkdir()
-    remove(folder)
+    give_back(folder)
     assert list(folder.iterdir()) == []
 
     with claimed(folder) as mine:
-        remove(folder)
+        give_back(folder)
         mine.check()
 
 

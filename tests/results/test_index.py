@@ -1,31 +1,21 @@
-"""Rows by columns are the rows that they were made of. The index of finished cells says what reading them says."""
+"""Rows by columns are the rows that they were made of. A summary of a finished cell says what its records say."""
 
+import json
 import os
 import shutil
-import sqlite3
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from scarf_lightning.results import (
-    CellStore,
-    Index,
-    Rows,
-    Trained,
-    few_steps_note,
-    identity,
-    read_cell,
-    read_summary,
-    values_of,
-)
+from scarf_lightning.results import CellStore, Rows, identity, read_cell, read_summary, values_of
 from scarf_lightning.results import index as index_module
 from scarf_lightning.results.files import UNFINISHED
 from tests.cells import DATA_HASH, described, some_config, some_record
-from tests.results.sealing import rewritten
+from tests.results.sealing import flip, rewritten
 
 TRIALS = 4
 ROWS: list[dict[str, Any]] = [
@@ -42,16 +32,7 @@ def cell(tmp_path: Path) -> Path:
     return store.folder
 
 
-def index_of(cell: Path) -> Path:
-    return cell.parent / "index.sqlite"
-
-
-def entries(cell: Path) -> int:
-    with sqlite3.connect(index_of(cell)) as opened:
-        return int(opened.execute(f"SELECT count(*) FROM {index_module.TABLE}").fetchone()[0])
-
-
-def read_without_index(cell: Path, trials: int) -> tuple[list[object], bool]:
+def read_without_summary(cell: Path, trials: int) -> tuple[list[object], bool]:
     stored = read_cell(cell)
     rows = [stored.rows[trial] for trial in range(trials) if trial in stored.rows]
     return list(rows), stored.description is not None and not stored.damaged
@@ -61,7 +42,7 @@ def is_read_again(cell: Path, trials: int = TRIALS) -> bool:
     """Whether the records are read, and that the summary says what they say."""
     with patch.object(index_module, "read_cell", wraps=read_cell) as read:
         summary = read_summary(cell, trials)
-    assert (list(summary.rows), summary.is_whole) == read_without_index(cell, trials)
+    assert (list(summary.rows), summary.is_whole) == read_without_summary(cell, trials)
     return read.called
 
 
@@ -71,58 +52,70 @@ def test_a_finished_cell_is_read_once_also_where_it_moves_with_its_folder(cell: 
     assert not is_read_again(cell, 3), "fewer trials are wanted"
     assert read_summary(cell, TRIALS).target == read_cell(cell).target
     assert is_read_again(cell, TRIALS + 1), "more trials are wanted"
-    assert not is_read_again(Path(shutil.move(cell.parent, tmp_path / "moved")) / cell.name)
+    cell = Path(shutil.move(cell.parent, tmp_path / "moved")) / cell.name
+    assert not is_read_again(cell)
 
-    index_of(tmp_path / "moved" / cell.name).unlink()
-    assert is_read_again(tmp_path / "moved" / cell.name)
-    assert not is_read_again(tmp_path / "moved" / cell.name)
-
-
-def test_an_unfinished_cell_has_no_entry(cell: Path) -> None:
-    assert is_read_again(cell, TRIALS + 1)
-    assert not index_of(cell).exists()
-
-
-@pytest.mark.parametrize("content", [None, b"", b"no database", b"SQLite format 3\0" + b"\1" * 5000])
-def test_a_broken_index_is_made_anew_and_a_folder_in_its_place_is_none(cell: Path, content: bytes | None) -> None:
-    if content is None:
-        index_of(cell).mkdir()
-    else:
-        index_of(cell).write_bytes(content)
+    (cell / index_module.FILE).unlink()
     assert is_read_again(cell)
-    assert is_read_again(cell) == (content is None)
+    assert not is_read_again(cell)
+
+
+def test_an_unfinished_cell_has_no_summary(cell: Path) -> None:
+    assert is_read_again(cell, TRIALS + 1)
+    assert not (cell / index_module.FILE).exists()
+
+
+def rewrite(change: Callable[[list[Any]], object]) -> Callable[[Path], object]:
+    """Change the summary, and give it the hash that it then must have."""
+
+    def write(path: Path) -> None:
+        content = json.loads(path.read_bytes().partition(b"\n")[2])
+        change(content)
+        text = json.dumps(content).encode()
+        path.write_bytes(sha256(text).hexdigest().encode() + b"\n" + text)
+
+    return write
+
+
+def in_its_place(make: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda path: (path.unlink(), make(path))
+
+
+@pytest.mark.parametrize(
+    "ruin",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"no summary"),
+        flip,
+        rewrite(lambda content: content[3].update(accuracy=["high"])),
+        rewrite(lambda content: content[3].update(trial=3)),
+        rewrite(lambda content: content.__setitem__(1, "4")),
+        rewrite(lambda content: content.__setitem__(2, {"target": {"kind": "weather"}})),
+        rewrite(lambda content: content.pop()),
+        in_its_place(os.mkfifo),
+        in_its_place(lambda path: path.symlink_to("/dev/zero")),
+    ],
+)
+def test_a_summary_that_is_none_is_made_anew(cell: Path, ruin: Callable[[Path], object]) -> None:
+    is_read_again(cell)
+    ruin(cell / index_module.FILE)
+
+    assert is_read_again(cell)
+    assert not is_read_again(cell)
+
+
+def test_a_folder_in_the_place_of_a_summary_is_none(cell: Path) -> None:
+    (cell / index_module.FILE).mkdir()
+    assert is_read_again(cell)
+    assert is_read_again(cell)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_to_is_read(cell: Path) -> None:
-    cell.parent.chmod(0o500)
+    cell.chmod(0o500)
     assert is_read_again(cell)
     assert is_read_again(cell)
-    cell.parent.chmod(0o700)
-
-
-def test_many_processes_enter_their_cells_into_one_index(cell: Path) -> None:
-    stored = read_cell(cell)
-    cells = [cell.with_name(f"{number:016x}") for number in range(24)]
-    with ProcessPoolExecutor(4, mp_context=get_context("fork")) as pool:
-        list(pool.map(_enter, cells, [stored] * len(cells)))
-    assert entries(cell) == len(cells)
-
-
-def _enter(cell: Path, stored: Any) -> None:
-    with Index(cell.parent) as index:
-        index.enter(cell, "files", stored)
-
-
-def test_entries_are_written_when_a_survey_is_broken_off(cell: Path) -> None:
-    def broken_off() -> None:
-        with Index(cell.parent) as index:
-            read_summary(cell, TRIALS, index=index)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        broken_off()
-    assert not is_read_again(cell)
+    cell.chmod(0o700)
 
 
 def of_stack(cell: Path, name: str) -> Path:
@@ -175,37 +168,3 @@ def test_columns_and_first_rows_are_those_of_both() -> None:
     assert list(Rows.of([])) == []
     without_a_number = Rows.of([{"device": "cpu"}] * 3)
     assert list(without_a_number.first(2)) == [{"device": "cpu"}] * 2
-
-
-class TestFewSteps:
-    @staticmethod
-    def rows(*steps: int | None, pretrain: int | None = None) -> list[dict[str, Any]]:
-        return [{"finetune_steps": made, "pretrain_steps": pretrain} for made in steps]
-
-    def test_a_cell_is_named_with_what_to_do(self) -> None:
-        (sentence,) = few_steps_note([Trained(self.rows(5, 7, 400))])
-
-        assert sentence == (
-            "The median trial made 7 optimiser steps in fine-tuning, fewer than 100: networks may have learnt too "
-            "little. finetune.min_steps=100 finetune.monitor=loss trains longer."
-        )
-
-    def test_of_many_cells_the_fewest_and_the_most_are_named_in_one_sentence(self) -> None:
-        cells = [self.rows(5, pretrain=19), self.rows(40, pretrain=900), self.rows(100), self.rows(None)]
-        (sentence,) = few_steps_note(list(map(Trained, cells)))
-
-        assert sentence.startswith(
-            "The median trial made 19 optimiser steps in pre-training of 1 of 2 cells and 5 to 40 optimiser steps in "
-            "fine-tuning of 2 of 3 cells, fewer than 100: "
-        )
-
-    def test_there_may_be_nothing_to_say(self) -> None:
-        for cells in ([], [[]], [[{"finetune_steps": 100}]], [[{"accuracy": 1.0}]]):
-            assert few_steps_note(list(map(Trained, cells))) == []
-
-    @pytest.mark.parametrize(("epochs", "said"), [(24, False), (100, True)])
-    def test_the_practical_recipe_trains_enough_steps_and_few_epochs_do_not(self, epochs: int, said: bool) -> None:
-        rows = [row | {"pretrain_epochs": epochs} for row in self.rows(300, 300, pretrain=80)]
-
-        assert bool(few_steps_note([Trained(rows, "practical", most_epochs=100)])) == said
-        assert few_steps_note([Trained(rows, "paper", most_epochs=100)])

@@ -1,6 +1,5 @@
 """Looks in the folders of cells: what a crash or a stranger leaves, and folders that cannot be written."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -35,13 +34,6 @@ def test_a_look_is_kept_in_the_folder_of_its_first_cell(store: Path) -> None:
 
     assert trials(store) == [5, 10, 20, 7]
     assert sorted(file.parent.name for file in store.rglob(FILE)) == ["a", "b"]
-
-
-def test_the_looks_of_an_earlier_layout_count(store: Path) -> None:
-    (store / FILE).write_text(json.dumps(look(5)) + "\n")
-    keep_looks(store, [look(10)])
-
-    assert trials(store) == [5, 10]
 
 
 def test_a_line_that_a_crash_has_cut_costs_no_other_look(store: Path) -> None:

@@ -40,7 +40,7 @@ class TestCell:
         assert cell.fingerprint == store.fingerprint
         assert cell.config == {"seed": 0}
         assert cell.description["identity"] == store.identity
-        assert [column["name"] for column in cell.description["columns"]] == [name for name, _ in OF_WDBC["columns"]]
+        assert cell.description["columns"] == OF_WDBC["columns"]
         assert cell.trials["trial"].tolist() == [0, 2, 3]
         assert cell.trials["accuracy"].tolist() == [0.5, 0.52, 0.53]
         assert cell.trials["pretrain_epochs"].dtype == "Int64"

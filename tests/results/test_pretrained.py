@@ -57,7 +57,7 @@ class TestKeeping:
 
         odd = np.array([[np.nan, -0.0, np.inf], [np.nextafter(0, 1), 1 / 3, -1e308]]).T
         assert not odd.flags.c_contiguous
-        store.add([PretrainedTrial(3, {"w": odd}, 1, 1, 0.1, [])])
+        store.add([PretrainedTrial(3, 1, 1, 0.1, [], {"w": odd})])
         found = store.load([3])[3].weights["w"]
         assert (found.tobytes(), found.shape) == (np.ascontiguousarray(odd).tobytes(), odd.shape)
 
@@ -107,16 +107,16 @@ class TestDamage:
         ("name", "array", "reason"),
         [
             ("w", np.zeros(3), None),
-            ("w", np.zeros(4), "is of another network: 'w' does not fit"),
-            ("w", np.zeros(3, dtype=np.float32), "is of another network: 'w' does not fit"),
-            ("v", np.zeros(3), "is of another network: 'v' does not fit"),
+            ("w", np.zeros(4), "is of another network"),
+            ("w", np.zeros(3, dtype=np.float32), "is of another network"),
+            ("v", np.zeros(3), "is of another network"),
             ("w", np.array([0, np.nan, 0]), "holds a number that is not finite"),
         ],
     )
     def test_weights_of_another_network_are_damage_where_the_network_is_known(
         self, store: PretrainingStore, name: str, array: Any, reason: str | None
     ) -> None:
-        given = PretrainedTrial(0, {name: array}, 1, 1, 0.1, [])
+        given = PretrainedTrial(0, 1, 1, 0.1, [], {name: array})
         store.add([given])
         known = store.expecting(lambda: {"w": ((3,), "float64")})
 
@@ -178,14 +178,14 @@ class TestClaim:
 
             monkeypatch.setattr(time, "sleep", finish)
             assert store.missing([0]) == [0]
-            with store.claim():
+            with store.claim(waits=True):
                 assert store.missing([0]) == []
 
         assert not (store.folder / "claim").exists()
 
-    @pytest.mark.parametrize("is_free", [False, True])
+    @pytest.mark.parametrize("waits", [False, True])
     def test_what_a_killed_process_left_half_written_is_removed_after_an_hour(
-        self, store: PretrainingStore, is_free: bool
+        self, store: PretrainingStore, waits: bool
     ) -> None:
         old, new = (store.folder / "trials" / f"{UNFINISHED}{name}" for name in ("old", "new"))
         for folder in (old, new):
@@ -193,6 +193,6 @@ class TestClaim:
             (folder / WEIGHTS).write_bytes(b"half")
         os.utime(old, (0, 0))
 
-        with store.claim_if_free() if is_free else store.claim():
+        with store.claim(waits=waits):
             assert not old.exists()
             assert new.exists()

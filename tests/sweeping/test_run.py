@@ -132,7 +132,7 @@ class TestLaunching:
         assert end == f"Results are in {RESULTS.absolute()}"
         assert shown.err == "Left out: method=a does not go with regime=b.\n"
         left = sorted(path.name for path in RESULTS.iterdir() if len(path.name) != 16)
-        assert left == ["datasets", "index.sqlite"], "nothing of a launch is left behind"
+        assert left == ["datasets"], "nothing of a launch is left behind"
 
     def test_equal_cells_are_launched_once_with_the_largest_number_of_trials(
         self, capsys: pytest.CaptureFixture[str]

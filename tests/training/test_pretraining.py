@@ -65,7 +65,7 @@ def pretrained_trials(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda weight: weight[:1], "of another network: 'encoder.body.layers.0.weight' does not fit"),
+        (lambda weight: weight[:1], "of another network"),
         (lambda weight: weight.astype(np.float64), "of another network"),
         (lambda weight: weight * np.inf, "holds a number that is not finite"),
     ],
