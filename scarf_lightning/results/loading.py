@@ -33,7 +33,6 @@ from .store import (
     Stored,
     kinds_of_columns,
     read_cell,
-    read_description,
     stack_files,
 )
 from .versions import newest_versions
@@ -168,17 +167,6 @@ def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
         stored = read_cell(folder / fingerprint)
         if stored.description is not None or stored.damaged or stored.release:
             yield folder / fingerprint, stored
-
-
-def descriptions(folder: Path) -> Iterator[tuple[Path, Row]]:
-    """The descriptions of the cells in a folder, without a look at their trials; unreadable ones are left out."""
-    for fingerprint in _fingerprints(folder):
-        try:
-            described = read_description(folder / fingerprint)
-        except DamagedRecordError:
-            continue
-        if described is not None:
-            yield folder / fingerprint, described
 
 
 def no_results(folder: Path, damaged: Mapping[Path, str], others: Sequence[str] = ()) -> UsageError:

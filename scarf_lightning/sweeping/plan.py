@@ -4,23 +4,17 @@ The expected seconds of a trial are those of `scarf_lightning.sweeping.cost`. Wh
 are corrected by the processor time that these took.
 """
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from ..errors import counted, enumeration
-from ..results import SCIENCE_VERSION, Row, descriptions
+from ..errors import counted
 from .cell import Cell, State, SurveyedCell
 from .cost import START_UP, TYPICAL_SIZE, Phases, seconds_of_trial
 from .sizes import CC18, Size
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
-VERSIONED = {"science": "the numbers of this package", "data": "the data", "plugins": "a plugin"}
-"""The fields of an identity that have versions, in words."""
 Pace = dict[tuple[str, str], float]
 """By phase and kind of model, the processor time that trials took over the expected one."""
 
@@ -256,51 +250,6 @@ def _pretrainings_note(plan: Plan) -> list[str]:
         f"{pretrainings} {serve} {counted(n_cells, 'cell')}: {kept:,} of the trials are in the cache, "
         f"{to_train:,} to train."
     ]
-
-
-def other_versions_notes(surveyed: Sequence[SurveyedCell]) -> list[str]:
-    """A sentence on the cells without a trial that the store has of other data, of another source of a plugin or of
-    another science; none if there are none."""
-    asked = dict[Path, dict[str, list[tuple[Path, Row]]]]()
-    n_cells, changed = 0, set[str]()
-    for each in surveyed:
-        if each.state is State.FINISHED or each.rows:
-            continue
-        results = each.cell.results
-        # Reading the descriptions of a folder takes long, so a run does it once, and only if a cell lacks trials.
-        if results not in asked:
-            asked[results] = defaultdict(list)
-            for folder, description in descriptions(results):
-                question = _question({"dataset": description["dataset"]} | description["options"])
-                asked[results][question].append((folder, description["identity"]))
-        differing = set[str]()
-        for folder, fields in asked[results].get(_question(each.axes), []):
-            # A cell that failed is described too, and is no other version of itself.
-            if folder != each.folder:
-                differing.update(_changed(each, fields))
-        n_cells += bool(differing)
-        changed |= differing
-    if not n_cells:
-        return []
-    were, train = ("was", "trains") if n_cells == 1 else ("were", "train")
-    return [
-        f"{counted(n_cells, 'cell')} {were} trained before {enumeration(sorted(changed))} changed, and {train} anew."
-    ]
-
-
-def _question(axes: Mapping[str, Any]) -> str:
-    """The dataset and the options of a cell, which are the same in all of its versions."""
-    return json.dumps(axes, sort_keys=True, default=str)
-
-
-def _changed(each: SurveyedCell, fields: Row) -> Iterator[str]:
-    """The names of what a cell of these fields has of another version."""
-    store = each.cell.store(each.data)
-    # Without a look at the data the science alone is known.
-    own = {"science": SCIENCE_VERSION} if store is None else store.identity
-    for name, words in VERSIONED.items():
-        if (name in own or store is not None) and fields.get(name) != own.get(name):
-            yield words
 
 
 def about(seconds: float) -> str:

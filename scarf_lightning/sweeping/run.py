@@ -21,7 +21,7 @@ from ..results import check_folder, forget_failure, give_back
 from .cell import Cell, Place, State, SurveyedCell, distinct, in_words, named, survey
 from .chunks import Chunk, Launch, TrainCells, Training, make_chunks
 from .expand import ExpandedSweep
-from .plan import Group, Plan, make_plan, other_versions_notes
+from .plan import Group, Plan, make_plan
 from .shares import divided
 from .sizes import Size
 from .slurm import Detached
@@ -125,8 +125,6 @@ def _planned(cells: Sequence[Cell], request: ExpandedSweep, show: Show) -> list[
     """Show what is left to train; nothing is changed."""
     tables = check_data(cells)
     plan = make_plan(survey(cells), sizes_of(tables))
-    for sentence in other_versions_notes(plan.surveyed):
-        show.say(sentence)
     show.plan(plan, request, tables)
     return list(plan.surveyed)
 
@@ -144,8 +142,6 @@ def _refuse_lost_weights(surveyed: Sequence[SurveyedCell]) -> None:
 
 def _check_before_training(unfinished: Sequence[SurveyedCell], n_cells: int, show: Show) -> None:
     """Check the parts of the cells that are left to train, and make their folders of results."""
-    for sentence in other_versions_notes(unfinished):
-        show.say(sentence)
     what = f"{len(unfinished)} of {counted(n_cells, 'cell')} to train"
     # Imports make many objects and no garbage.
     with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():

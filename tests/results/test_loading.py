@@ -10,7 +10,7 @@ import pytest
 from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.reporting.cell_results import cells_of_folder
-from scarf_lightning.results import CellStore, columns, described_cells, descriptions, identity, load
+from scarf_lightning.results import CellStore, columns, described_cells, identity, load
 from tests.cells import DATA_HASH, OF_WDBC, described, some_config, some_record
 from tests.results.sealing import close
 
@@ -179,7 +179,6 @@ def test_described_cells_are_read_whole_or_damaged_and_damaged_ones_are_no_resul
     assert list(found) == [whole, damaged]
     assert (found[whole].description or {})["fingerprint"] == whole.name
     assert (found[damaged].description, found[damaged].damaged) == (None, {damaged / "cell.json": "cell.json is torn"})
-    assert list(descriptions(results)) == [(whole, found[whole].description)]
     (whole / "cell.json").write_text("")
     with pytest.raises(UsageError, match="holds no results"):
         load(results)

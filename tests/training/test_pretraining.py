@@ -240,11 +240,11 @@ class TestCached:
     ) -> None:
         claim = PretrainingStore.claim
 
-        def claim_late(self: PretrainingStore) -> Any:
+        def claim_late(self: PretrainingStore, *, waits: bool) -> Any:
             if self.missing([0, 1]):
                 monkeypatch.setattr(PretrainingStore, "claim", claim)
                 pretrain([0, 1], PretrainingStore(self.results, self.identity, 1), some_fit)
-            return claim(self)
+            return claim(self, waits=waits)
 
         monkeypatch.setattr(PretrainingStore, "claim", claim_late)
 
