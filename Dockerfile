@@ -17,7 +17,7 @@ ARG TORCH_INDEX=""
 
 COPY . /source
 RUN pip install --no-cache-dir ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} "torch>=2.4.1,<2.16" \
-    && pip install --no-cache-dir "/source[openml,wandb,report,text,xgboost,catboost,joblib]" \
+    && pip install --no-cache-dir "/source[openml,wandb,report,xgboost,catboost,joblib]" \
     && rm -r /source
 
 # Results and reports go to the folder that is mounted here.

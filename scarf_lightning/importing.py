@@ -15,7 +15,6 @@ EXTRAS = {
     "wandb_workspaces": "wandb",
     "matplotlib": "report",
     "jinja2": "report",
-    "skrub": "text",
     "openpyxl": "xlsx",
     "xgboost": "xgboost",
     "lightgbm": "lightgbm",
@@ -45,8 +44,8 @@ def require(package: str, what: str) -> None:
 def installing(extra: str) -> str:
     """The command that installs the packages of an extra, for a checkout and an installed wheel alike.
 
-    >>> installing("text")
-    "pip install 'skrub<0.12,>=0.11'"
+    >>> installing("xlsx")
+    "pip install 'openpyxl>=3.1.5'"
     """
     try:
         requirements = requires("scarf-lightning") or []

@@ -72,12 +72,12 @@ def _code(file: Path) -> str:
 
 
 def test_a_missing_package_is_named_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "skrub", None)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
 
     with pytest.raises(UsageError) as caught:
-        require("skrub", "A column of dates")
+        require("openpyxl", "t.xlsx")
 
-    assert str(caught.value) == ("A column of dates needs the package skrub: pip install 'skrub<0.12,>=0.11'.")
+    assert str(caught.value) == "t.xlsx needs the package openpyxl: pip install 'openpyxl>=3.1.5'."
 
 
 def test_what_is_installed_is_not_imported_to_find_it() -> None:

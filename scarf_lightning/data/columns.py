@@ -1,14 +1,13 @@
 """Columns of a table, how their values become numbers, and notes on how they were read."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from .arguments import argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,41 +90,8 @@ class ColumnReading:
     n_features: int = 0
 
 
-@dataclass(frozen=True)
-class Advice:
-    """A sentence that names an option. Each surface words the option as its users set it.
-
-    Attributes:
-        said: what was found, without a full stop.
-        option, value: what changes it, such as ``dataset.text``; the value is a list if the option takes one.
-        effect: what the option then does, as in ``reads it as text``.
-    """
-
-    said: str
-    option: str
-    value: str | list[str]
-    effect: str
-
-    def __str__(self) -> str:
-        return f"{self.said}; {argument(self.option, self.value)} {self.effect}."
-
-    def in_python(self, parameter: str | None = None) -> str:
-        """The sentence for an estimator, which sets the option by this parameter, or by ``options``."""
-        setting = f"{parameter}={self.value!r}" if parameter else f"options={ {self.option: self.value} }"
-        return f"{self.said}; {setting} {self.effect}."
-
-
-Note = str | Advice
-
 EXACT = 2**53
 """float64 represents every whole number up to this one."""
-
-
-def about(column: str, note: Note) -> Note:
-    """A note on a column as a sentence that names the column."""
-    if isinstance(note, Advice):
-        return replace(note, said=f"Column {column!r}: {note.said}")
-    return f"Column {column!r}: {note}."
 
 
 @dataclass(frozen=True)
@@ -155,11 +121,6 @@ class Coded:
                 "convert it, or leave the column out."
             ) from None
         return cls(codes, list(distinct))
-
-    @property
-    def counts(self) -> Ints:
-        """The number of rows of each distinct value."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
 
     def spread(self, values: Sequence[float] | Floats) -> Floats:
         """One number for each row, ``(n,)``, from one for each distinct value; NaN where the value is missing."""

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError, unknown_name
-from .columns import Coded, Column, ColumnReading, Floats, Ints, Note, declared_order, is_numeric, spell
+from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, is_numeric, spell
 from .copies import first_alike
 from .reading import Reader
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
@@ -55,7 +55,7 @@ class Table:
     target: Target
     split_by: Floats | None = None
     reading: tuple[ColumnReading, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
     reader: Reader | None = None
     weights: Floats | None = None
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data.columns import Advice, Note
 from ..data.reading import ReadingOptions
 from ..data.reading.roles import split_values
 from ..data.table import Table
@@ -18,7 +17,6 @@ from ..errors import UsageError
 from ..options import Config
 from ..options.settings import DatasetSettings
 from .labels import GivenLabels
-from .parameters import PARAMETERS
 
 Weights = NDArray[np.float64] | None
 """The weights of the rows in training ``(n,)``; None if all weigh the same."""
@@ -33,9 +31,7 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
     """The table that a file with these columns would be. Notes on how it was read become warnings."""
     table = read_frame(frame, target, config)
     for note in table.notes:
-        # The user of an estimator sets parameters, and not options on the command line.
-        sentence = note.in_python(PARAMETERS.get(note.option)) if isinstance(note, Advice) else note
-        warnings.warn(sentence, UserWarning, stacklevel=4)
+        warnings.warn(note, UserWarning, stacklevel=4)
     return table.weighted(weights)
 
 
@@ -68,7 +64,7 @@ def target_of(labels: GivenLabels, kind: type[Target]) -> ReadTarget:
     return read
 
 
-def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[Note], pd.DataFrame]:
+def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[str], pd.DataFrame]:
     """The values that the rows are split by, notes on how they were read, and the other columns."""
     kind, column = config.split["name"], config.split.get("column")
     # Such splits need the rows and their labels alone.

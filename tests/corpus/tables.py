@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from scarf_lightning.data.columns import Advice
 from scarf_lightning.data.sources import ENDING, FileSource
 from scarf_lightning.data.sources.table_file import open_file
 from scarf_lightning.data.table import Table
@@ -42,7 +41,7 @@ NO_TABLES = re.compile(
 )
 
 PASTED = re.compile(
-    r"""("dataset\.\w+=\[.*\]"|'dataset\.\w+=\[.*\]'|dataset\.\w+=\[\S*\])(?: (?:keeps|reads|makes) [\w ]+)?\.$"""
+    r"""("dataset\.\w+=\[.*\]"|'dataset\.\w+=\[.*\]'|dataset\.\w+=\[\S*\])(?: reads it as [\w ]+)?\.$"""
 )
 """The option with a list of columns by which a refusal ends, as a user would paste it."""
 
@@ -131,17 +130,14 @@ def _read(source: FileSource, found: Outcome, scratch: Path) -> Table | None:
 
 def _try_notes(source: FileSource, table: Table, found: Outcome) -> None:
     """Follow the advice of each note: it must not be refused."""
-    for note in {note.option: note for note in table.notes if isinstance(note, Advice)}.values():
-        part, _, option = note.option.partition(".")
-        value = tuple(note.value) if isinstance(note.value, list) else note.value
-        try:
-            if part == "dataset":
-                replace(source, **{option: value}).load()
-            else:
-                config_of("dataset=csv", f"{note.option}={note.value}")
-        except UsageError as error:
-            if "no column with a value" not in str(error):
-                found.faults.append(f"the advice of {str(note)!r} is refused: {error}")
+    for note in table.notes:
+        advised = _advised(source, note, Path())
+        if advised is not None:
+            try:
+                advised.load()
+            except UsageError as error:
+                if "no column with a value" not in str(error):
+                    found.faults.append(f"the advice of {note!r} is refused: {error}")
 
 
 def _advised(source: FileSource, sentence: str, scratch: Path) -> FileSource | None:

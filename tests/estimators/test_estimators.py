@@ -88,19 +88,18 @@ class TestLabels:
 
 
 class TestRows:
-    def test_a_frame_is_read_and_what_is_done_is_said_in_the_names_of_parameters(self) -> None:
+    def test_a_frame_is_read_and_what_is_done_is_said(self) -> None:
         frame = X.assign(key=KEYS, price="1,5", d=["1,5", "2"] * (N // 2))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fitted = small().fit(frame, np.repeat(["rare", "usual"], [4, N - 4]))
         said = [str(each.message) for each in caught]
         assert (
-            "Column 'key' has a different value in every row and is left out; options={'dataset.text': ['key']} "
-            "reads it as text."
+            "Column 'key': it has a different value in every row and is left out; dataset.text=[key] reads it as text."
         ) in said
         assert (
             "Target 'y' is imbalanced: 5 % of its rows are of class 'rare'; "
-            "class_weight='balanced' trains with equal weights of the classes."
+            "finetune.class_weight=balanced trains with equal weights of the classes."
         ) in said
         assert fitted.reading_.set_index("column")["kind"].to_dict() == {
             "a": "numbers", "b": "numbers", "c": "categories", "key": "id or text", "price": "constant", "d": "numbers"

@@ -1,17 +1,17 @@
 """Reads later rows as the rows of a table were read."""
 
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import UsageError
+from ...options.checking import checked
 from ..columns import Coded, Column, Floats, listed, spell
 from .frames import frame_of, plain_column
-from .rules import SHOWN, Feature, Rule, plain_text
+from .rules import SHOWN, Rule, Values, plain_text
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,26 @@ class Reader:
     @classmethod
     def plain(cls, columns: Sequence[Column]) -> "Reader":
         """A reader that takes columns as they are, by their names in the table."""
-        rules = []
-        for column in columns:
-            rules.append((column.name, Rule("plain categories" if column.is_categorical else "numbers")))
-        return cls(tuple(rules), tuple(columns))
+        kinds = [Rule("plain categories" if column.is_categorical else "numbers") for column in columns]
+        return cls(tuple((column.name, rule) for column, rule in zip(columns, kinds, strict=True)), tuple(columns))
 
     @classmethod
     def with_rules(cls, plain: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> "Reader":
-        """A reader from `plain_rules` and the columns that they make."""
-        return cls(tuple((str(rule["column"]), Rule.from_plain(rule)) for rule in plain), tuple(columns))
+        """A reader from `plain_rules` and the columns that they make.
+
+        Raises:
+            UsageError: a rule is none.
+        """
+        rules = []
+        for each in plain:
+            fields = {name: value for name, value in each.items() if name != "column"}
+            rules.append((str(each["column"]), checked(Rule, fields, "model.rules", exact=True)))
+        return cls(tuple(rules), tuple(columns))
 
     @property
     def plain_rules(self) -> list[dict[str, Any]]:
         """The rules as dictionaries, for JSON."""
-        return [{"column": name, **rule.plain()} for name, rule in self.rules]
+        return [{"column": name, **asdict(rule)} for name, rule in self.rules]
 
     @property
     def names(self) -> list[str]:
@@ -67,48 +73,41 @@ class Reader:
         frame = frame_of(rows)
         if frame is None:
             raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
-        # Extra columns may occur twice.
-        counts = Counter(frame.columns)
-        missing = [name for name in self.names if not counts[name]]
-        if missing:
+        there = list(frame.columns)
+        if missing := [name for name in self.names if name not in there]:
             raise UsageError(f"The rows lack {listed(missing, SHOWN)}, which the model was trained on.")
-        twice = [name for name in self.names if counts[name] > 1]
-        if twice:
+        # Extra columns may occur twice.
+        if twice := [name for name in self.names if there.count(name) > 1]:
             raise UsageError(f"The rows have {listed(twice, SHOWN)} more than once.")
         # A rule may make several features of a column, as of a date.
-        features: list[Feature] = []
+        features: list[Values] = []
         for name, rule in self.rules:
-            features += rule.features(plain_column(frame[name]))
+            features += rule.features(plain_column(frame[name])).values()
         values = np.empty((len(frame), len(self.columns)))
-        for m, (feature, known) in enumerate(zip(features, self.columns, strict=True)):
-            values[:, m] = _encoded(feature, known)
+        for m, (feature, column) in enumerate(zip(features, self.columns, strict=True)):
+            values[:, m] = _encoded(feature, column)
         return values
 
 
-def _encoded(feature: Feature, column: Column) -> Floats:
-    """A feature as the table holds it, ``(n,)``."""
+def _encoded(feature: Values, column: Column) -> Floats:
+    """A feature as the table holds it, ``(n,)``: numbers, or the places of categories among those of the table, NaN if
+    they are not there."""
     # A crafted model may hold a rule that does not make its column.
-    if column.is_categorical != isinstance(feature.values, Coded):
+    if column.is_categorical != isinstance(feature, Coded):
         raise ValueError(f"{column.name!r} is of another kind in the table than in its rule")
-    if isinstance(feature.values, Coded):
-        return _codes(feature.values, column)
-    if np.isinf(feature.values).any():
-        raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
-    return feature.values
-
-
-def _codes(values: Coded, column: Column) -> Floats:
-    """The places of categories among those of the table, ``(n,)``, NaN if they are not there."""
+    if not isinstance(feature, Coded):
+        if np.isinf(feature).any():
+            raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
+        return feature
     categories = column.categories or ()
     code_of = {category: float(code) for code, category in enumerate(categories)}
     codes = []
     unseen = []
-    for value in values.distinct:
-        text = spell(value)
-        code = code_of.get(text, code_of.get(plain_text(value, column.name)))
-        if code is None:
-            unseen.append(text)
-        codes.append(np.nan if code is None else code)
+    for value in feature.distinct:
+        code = code_of.get(spell(value), code_of.get(plain_text(value, column.name), np.nan))
+        if np.isnan(code):
+            unseen.append(spell(value))
+        codes.append(code)
     # One unseen value may be a new category; several, and nothing else, are another column.
     if len(unseen) > 1 and len(unseen) == len(codes):
         raise UsageError(
@@ -118,6 +117,6 @@ def _codes(values: Coded, column: Column) -> Floats:
     if unseen:
         warnings.warn(
             f"Column {column.name!r} has {listed(unseen, SHOWN)}, which the training table did not: taken as missing.",
-            stacklevel=5,
+            stacklevel=4,
         )
-    return values.spread(codes)
+    return feature.spread(codes)

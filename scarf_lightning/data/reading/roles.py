@@ -1,6 +1,5 @@
 """Columns that are no features: those that split rows, and those that weigh them. They are read as features are."""
 
-from collections import defaultdict
 from contextlib import suppress
 from typing import Any
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from pandas.errors import OutOfBoundsTimedelta
 
 from ...errors import UsageError
-from ..columns import Coded, Floats, Note, about, floats, is_numeric
+from ..columns import Coded, Floats, floats, is_numeric
 from ..copies import TEST, TRAIN, VALIDATION
 from .frames import plain_column
 from .kinds import quantity_rule
@@ -27,7 +26,7 @@ PART_NAMES = {
 
 def split_values(
     kind: str, column: "pd.Series[Any]", source: str, decimal: str | None = None
-) -> tuple[Floats, list[Note]]:
+) -> tuple[Floats, list[str]]:
     """The number of each row's group, its time or its part, ``(n,)``, NaN where the column has no value; and doubts.
 
     Args:
@@ -40,10 +39,11 @@ def split_values(
     """
     column = plain_column(column)
     if kind == "time":
-        return _times(column, source, decimal)
-    coded = Coded.of(column) if is_numeric(column) else text_of(Coded.of(column), column.name)
+        values, notes = _times(column, source, decimal)
+        return values, [f"Column {column.name!r}: {note}." for note in notes]
+    coded = Coded.of(column) if is_numeric(column) else text_of(column)
     if kind == "group":
-        return coded.spread(np.arange(len(coded.distinct), dtype=np.float64)), _case_notes(coded, str(column.name))
+        return coded.spread(np.arange(len(coded.distinct), dtype=np.float64)), _case_notes(coded, column.name)
     parts = [PART_NAMES.get(str(name).lower(), -1) for name in coded.distinct]
     if -1 in parts:
         unknown = coded.distinct[parts.index(-1)]
@@ -62,47 +62,40 @@ def check_times(kind: str, values: Floats, is_labelled: NDArray[np.bool_], colum
         )
 
 
-def _case_notes(groups: Coded, column: str) -> list[Note]:
+def _case_notes(groups: Coded, column: Any) -> list[str]:
     """A note on groups whose names differ by case alone."""
-    names = defaultdict[str, list[str]](list)
+    names: dict[str, str] = {}
     for name in map(str, groups.distinct):
-        names[name.casefold()].append(name)
-    for same in names.values():
-        if same[1:]:
-            return [about(column, f"the groups {same[0]!r} and {same[1]!r} differ by case alone, and are two groups")]
+        other = names.setdefault(name.casefold(), name)
+        if other != name:
+            return [f"Column {column!r}: the groups {other!r} and {name!r} differ by case alone, and are two groups."]
     return []
 
 
-def _times(column: "pd.Series[Any]", source: str, decimal: str | None) -> tuple[Floats, list[Note]]:
-    """Numbers, or dates as seconds, ``(n,)``, and doubts about their format."""
+def _times(column: "pd.Series[Any]", source: str, decimal: str | None) -> tuple[Floats, list[str]]:
+    """Numbers, or dates as seconds since 1970, ``(n,)``, and doubts about their format."""
     if is_numeric(column):
         return floats(column), []
-    name = str(column.name)
+    times, notes = column, [OTHER_ZONES]
     if pd.api.types.is_datetime64_any_dtype(column):
-        is_elsewhere = str(column.dt.tz or "UTC") != "UTC"
-        return _seconds(column), [about(name, OTHER_ZONES)] if is_elsewhere else []
-    text = text_of(Coded.of(column), name)
-    found = quantity_rule(text, decimal)
-    if found is None:
-        raise UsageError(
-            f"column {name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in one format; "
-            "write dates as 2024-12-31."
-        )
-    rule, notes = found
-    if rule.kind == "dates":
-        values = _seconds(dates_in(rule, column))
+        if str(column.dt.tz or "UTC") == "UTC":
+            notes = []
     else:
-        values, _ = floats_of(column, rule.notation.decimal)
-    return values, [about(name, note) for note in notes]
-
-
-def _seconds(times: "pd.Series[Any]") -> Floats:
-    """Seconds since 1970, ``(n,)``."""
+        found = quantity_rule(text_of(column).distinct, decimal)
+        if found is None:
+            raise UsageError(
+                f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in "
+                "one format; write dates as 2024-12-31."
+            )
+        rule, notes = found
+        if rule.rule == "numbers":
+            return floats_of(column, rule.decimal)[0], notes
+        times = dates_in(rule, column)
     elapsed = utc(times) - EPOCH
     # A coarser unit would round fractions of a second in another way. Nanoseconds end in 2262.
     with suppress(OutOfBoundsTimedelta):
         elapsed = elapsed.dt.as_unit("ns")
-    return np.asarray(elapsed / SECOND, dtype=np.float64)
+    return np.asarray(elapsed / SECOND, dtype=np.float64), notes
 
 
 def read_weights(
@@ -116,18 +109,19 @@ def read_weights(
             zero.
     """
     weights, others = floats_of(column, decimal)
-    where = f"dataset.weight: column {column.name!r} of {source}"
+    known, labelled = weights[~np.isnan(weights)], weights[is_labelled]
+    fault = None
     if others:
-        raise UsageError(f"{where} holds {str(others[0])[:40]!r}; a weight must be a number.")
-    known = weights[~np.isnan(weights)]
-    if (known < 0).any():
-        raise UsageError(f"{where} holds the negative weight {known.min():g}; a weight must be zero or more.")
+        fault = f"holds {str(others[0])[:40]!r}; a weight must be a number"
+    elif (known < 0).any():
+        fault = f"holds the negative weight {known.min():g}; a weight must be zero or more"
     # Networks compute in float32, unless a cell asks for more.
-    if (known > np.finfo(np.float32).max).any():
-        raise UsageError(f"{where} holds the weight {known.max():g}, which is too large to train with; rescale it.")
-    n_missing = int(np.isnan(weights[is_labelled]).sum())
-    if n_missing:
-        raise UsageError(f"{where} has no weight in {n_missing} of the rows with a label; fill them in.")
-    if not weights[is_labelled].any():
-        raise UsageError(f"{where} has the weight 0 in every row with a label; there is nothing to learn from.")
+    elif (known > np.finfo(np.float32).max).any():
+        fault = f"holds the weight {known.max():g}, which is too large to train with; rescale it"
+    elif np.isnan(labelled).any():
+        fault = f"has no weight in {np.isnan(labelled).sum()} of the rows with a label; fill them in"
+    elif not labelled.any():
+        fault = "has the weight 0 in every row with a label; there is nothing to learn from"
+    if fault:
+        raise UsageError(f"dataset.weight: column {column.name!r} of {source} {fault}.")
     return np.where(np.isnan(weights), known.mean(), weights)

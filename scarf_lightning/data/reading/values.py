@@ -3,125 +3,102 @@
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-from ..columns import EXACT, Advice, Floats, Note
+from ..arguments import argument
+from ..columns import EXACT, Floats
 
 MISSING = frozenset(["", "?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "none", "null", "missing", "unknown", "#n/a"])
 """Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
 LONGEST = 100
 """Characters. Longer texts are neither numbers nor dates."""
-SAMPLE = 1000
-"""Texts by which a notation is chosen; of those that fit them equally well, all texts decide."""
+UNITS = "%$€£¥"
 LIKE_A_NUMBER = re.compile(r"(\w{1,3}\. ?)?[^\w\s]{0,2} ?\d[\d.,']* ?\S{0,5}")
 """Such as ``120 m2``, ``<120``, ``5k`` and ``ca. 120``."""
 
 DAY = 86_400.0
 EPOCH, SECOND = pd.Timestamp(0).as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
 """In seconds: nanoseconds end in 2262, and many tables write 9999-12-31 for a date that never comes."""
-CATEGORICAL_PARTS = ("month", "weekday")
+DATE_PARTS, CATEGORICAL_PARTS = ("days", "month", "weekday", "hour"), ("month", "weekday")
 LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ]\d{1,2}|[^\W\d_]{3}")
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 IN_UTC = re.compile(r"(Z|[+-]00:?00)$")
 OTHER_ZONES = "its times are in time zones other than UTC, and are read as the same moments in UTC"
 
-
-def is_missing(text: str) -> bool:
-    """Tell whether a text among numbers or dates stands for a missing value."""
-    return text.lower() in MISSING
-
-
-@dataclass(frozen=True)
-class Notation:
-    """How the numbers of a column are written.
-
-    Attributes:
-        decimal: the decimal sign, a point or a comma; the other one separates thousands.
-        is_grouped: whether thousands may be separated.
-        unit: the sign that stands with every number: a currency's, ``%`` or none. Percentages become shares of 1.
-    """
-
-    decimal: str = "."
-    is_grouped: bool = False
-    unit: str = ""
-
-    @property
-    def group(self) -> str:
-        """The sign between thousands."""
-        return "," if self.decimal == "." else "."
-
-    @cached_property
-    def _form(self) -> re.Pattern[str]:
-        point, group, unit = map(re.escape, (self.decimal, self.group, self.unit))
-        whole = rf"[1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+" if self.is_grouped else r"\d+"
-        number = rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
-        return re.compile(rf"([+-]?)(?:{unit} ?([+-]?)({number})|({number}) ?{unit})", re.ASCII)
-
-    def number(self, text: str) -> float | None:
-        """The number that a text writes in this notation; None if it writes none."""
-        match = self._form.fullmatch(text) if len(text) <= LONGEST else None
-        if match is None:
-            return None
-        digits = (match[3] or match[4]).replace(self.group, "").replace(self.decimal, ".")
-        number = float((match[1] or match[2] or "") + digits)
-        return number / 100 if self.unit == "%" else number
-
-    def others(self, texts: Sequence[str]) -> list[str]:
-        """The texts that are no numbers in this notation."""
-        return [text for text in texts if self.number(text) is None]
+Notation = tuple[str, bool, str]
+"""How the numbers of a column are written: the decimal sign, a point or a comma; whether the other one separates
+thousands; and the sign that stands with every number, a currency's, ``%`` or none."""
 
 
-UNITS = ("", "%", "$", "€", "£", "¥")
+def known_values(texts: Sequence[str]) -> list[str]:
+    """The texts but those that stand for a missing value among numbers or dates."""
+    return [text for text in texts if text.lower() not in MISSING]
 
 
-def notation_of(texts: Sequence[str], decimal: str | None = None) -> tuple[Notation, list[str], list[Note]]:
+@cache
+def _pattern(notation: Notation) -> re.Pattern[str]:
+    decimal, is_grouped, unit = notation
+    point, group, sign = re.escape(decimal), re.escape(_thousands(decimal)), re.escape(unit)
+    whole = rf"[1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+" if is_grouped else r"\d+"
+    number = rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
+    return re.compile(rf"([+-]?)(?:{sign} ?([+-]?)({number})|({number}) ?{sign})", re.ASCII)
+
+
+def _thousands(decimal: str) -> str:
+    """The sign between thousands."""
+    return "," if decimal == "." else "."
+
+
+def number_of(text: str, notation: Notation) -> float | None:
+    """The number that a text writes in a notation, percentages as shares of 1; None if it writes none."""
+    match = _pattern(notation).fullmatch(text) if len(text) <= LONGEST else None
+    if match is None:
+        return None
+    decimal, _, unit = notation
+    sign, inner_sign, behind, before = match.groups(default="")
+    digits = (behind + before).replace(_thousands(decimal), "").replace(decimal, ".")
+    number = float(sign + inner_sign + digits)
+    return number / 100 if unit == "%" else number
+
+
+def notation_of(texts: Sequence[str], decimal: str | None = None) -> tuple[Notation, list[str], list[str]]:
     """The notation in which most distinct texts are numbers, the texts that are none in it, and notes on doubts.
 
     Args:
         texts: without blanks around them, and without those that stand for a missing value.
-        decimal: the decimal sign; None takes the point, unless only a comma makes all texts numbers.
+        decimal: the decimal sign; None takes the point, unless more texts are numbers with a comma.
     """
-    others_in: dict[Notation, list[str]] = {}
+    unit = next((sign for sign in UNITS if texts and sign in texts[0]), "")
+    others = {}
     for sign in (decimal,) if decimal else (".", ","):
-        for unit in UNITS:
-            notation = Notation(sign, is_grouped=True, unit=unit)
-            others_in[notation] = notation.others(texts[:SAMPLE])
-    fewest = min(map(len, others_in.values()))
-    if fewest == len(texts[:SAMPLE]):
-        return Notation(), list(texts), []
-    fitting = {notation: notation.others(texts) for notation, others in others_in.items() if len(others) == fewest}
-    # Of notations in which as many are numbers the first counts, which has the point.
-    best = min(fitting, key=lambda notation: len(fitting[notation]))
-    others = fitting[best]
-    is_grouped = any(best.group in text for text in texts)
-    notes: list[Note] = []
-    comma = Notation(",", is_grouped=True, unit=best.unit)
-    if is_grouped and best.decimal == "." and comma in fitting and len(fitting[comma]) == len(others):
+        notation = (sign, True, unit)
+        others[sign] = [text for text in texts if number_of(text, notation) is None]
+    best = min(others, key=lambda sign: len(others[sign]))
+    is_grouped = any(_thousands(best) in text for text in texts)
+    notes = []
+    if best == "." and is_grouped and len(others.get(",", texts)) == len(others[best]) < len(texts):
         doubt = "its commas are read as separators of thousands, though they could be decimal"
-        notes.append(Advice(doubt, "dataset.decimal", ",", "reads them as decimal"))
-    return Notation(best.decimal, is_grouped, best.unit), others, notes
+        notes.append(f"{doubt}; {argument('dataset.decimal', ',')} reads them as decimal")
+    return (best, is_grouped, unit), others[best], notes
 
 
 def why_codes(texts: Sequence[str]) -> str | None:
     """The reason why whole numbers are codes and no quantities; None if they may be quantities."""
-    for text in texts:
-        digits = text.lstrip("+-")
-        if not (digits.isascii() and digits.isdigit()):
-            continue
-        if len(digits) > 1 and digits.startswith("0"):
-            return "whole numbers with leading zeros"
-        # Python refuses to make integers of thousands of digits.
-        if len(digits) > len(str(EXACT)) or int(digits) > EXACT:
-            return "whole numbers above 2^53, which float64 rounds"
+    unsigned = [text.lstrip("+-") for text in texts]
+    whole = [digits for digits in unsigned if digits.isascii() and digits.isdigit()]
+    if any(len(digits) > 1 and digits.startswith("0") for digits in whole):
+        return "whole numbers with leading zeros"
+    # Python refuses to make integers of thousands of digits.
+    if any(len(digits) > len(str(EXACT)) or int(digits) > EXACT for digits in whole):
+        return "whole numbers above 2^53, which float64 rounds"
     return None
 
 
-def date_format(texts: Sequence[str]) -> tuple[str, list[Note]] | None:
+def date_format(texts: Sequence[str]) -> tuple[str, list[str]] | None:
     """The one format in which all distinct texts are dates, and notes on doubts; None if there is none.
 
     Of formats that differ in the order of day and month, the one with the month first counts, but behind dots.
@@ -134,12 +111,12 @@ def date_format(texts: Sequence[str]) -> tuple[str, list[Note]] | None:
     fitting = [format for format in _formats(max(texts, key=len)) if times_of(texts, format).notna().all()]
     if not fitting:
         return None
-    format, notes = fitting[0], list[Note]()
+    format, *others = fitting
+    notes = []
     # After a year everybody writes the month first.
-    if len(fitting) > 1 and not format.startswith("%Y"):
-        notes.append(
-            f"its dates are read as {format}, though they could be {fitting[1]}; write them as 2024-12-31 to be sure"
-        )
+    if others and not format.startswith("%Y"):
+        doubt = f"its dates are read as {format}, though they could be {others[0]}"
+        notes.append(f"{doubt}; write them as 2024-12-31 to be sure")
     # A moment in another zone may be on another day there.
     if "%z" in format and not all(map(IN_UTC.search, texts)):
         notes.append(OTHER_ZONES)
@@ -153,11 +130,11 @@ def _formats(text: str) -> list[str]:
         with warnings.catch_warnings():
             # It warns of a day after the 12th that tells the order.
             warnings.simplefilter("ignore")
-            format = guess_datetime_format(text, dayfirst=is_day_first)
-        if format and "%Y" in format:
+            format = guess_datetime_format(text, dayfirst=is_day_first) or ""
+        if "%Y" in format and not format.startswith("%Y-%d"):
             # May is a short name and a long one.
             formats |= dict.fromkeys([format, format.replace("%B", "%b")])
-    return [format for format in formats if not format.startswith("%Y-%d")]
+    return list(formats)
 
 
 def times_of(texts: Sequence[str], format: str | None) -> "pd.Series[Any]":
@@ -174,8 +151,7 @@ def utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
     """Times of any zone, or of none, as times of UTC without a zone."""
     if times.dt.tz is None:
         return times
-    zoneless: pd.Series[Any] = times.dt.tz_convert("UTC").dt.tz_localize(None)
-    return zoneless
+    return pd.Series(times.dt.tz_convert("UTC").dt.tz_localize(None))
 
 
 def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import UsageError, unknown_name
-from ..columns import Floats, Note, listed
+from ..columns import Floats, listed
 from .source import ENDING, Source, SplitBy
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class FileSource(Source):
             name for name in file.names if name not in self.drop and (name in named or not NAMELESS.fullmatch(name))
         ]
 
-    def _frame(self, files: Sequence[tuple[str, "TableFile"]]) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
+    def _frame(self, files: Sequence[tuple[str, "TableFile"]]) -> tuple["pd.DataFrame", Floats | None, list[str]]:
         """The rows of all files, the part of each row if the split is in files, and notes."""
         import pandas as pd
 
@@ -210,7 +210,7 @@ class FileSource(Source):
         left_out = {*files[0][1].names} - {*kept, *self.drop}
         frames: list[pd.DataFrame] = []
         parts: list[Floats] = []
-        notes: list[Note] = []
+        notes: list[str] = []
         for option, file in files:
             frame = file.read(kept)
             # Spreadsheets write lines of separators below a table.

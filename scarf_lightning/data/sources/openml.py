@@ -16,7 +16,6 @@ from urllib.parse import urlparse
 
 from ...errors import UsageError, unknown_name
 from ...importing import require
-from ..columns import Note
 from .source import Source, SplitBy
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class OpenMLSource(Source):
                 f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so there is nothing to predict."
             )
         source = f"openml:{self.dataset_id}"
-        split_by, left_out, notes = None, {target}, list[Note]()
+        split_by, left_out, notes = None, {target}, list[str]()
         if self.split is not None:
             features = [str(column) for column in frame.columns if column != target]
             if self.split.column not in features:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UsageError, unknown_name
-from ..columns import Advice, Note
 from .classes import UNLABELLED, Classes
 from .number import Number
 from .target import Floats, Ints, Labels, Predictions, Target
@@ -49,7 +48,7 @@ class ReadTarget:
 
     target: Target
     labels: Labels
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_target(
@@ -74,31 +73,33 @@ def read_target(
     """
     import pandas as pd
 
-    from ..columns import Coded, is_numeric
+    from ..columns import is_numeric
     from ..reading.rules import text_of
 
     n_labelled = int(column.notna().sum())
     if n_labelled < FEWEST_ROWS:
         rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
         raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
-    is_asked_for = kind not in (None, AUTO)
-    chosen: type[Target] = kind_named(kind) if kind and is_asked_for else Classes
-    # The type of a column of categories or of Booleans says what its values are.
-    is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
+    chosen: type[Target] = kind_named(kind) if kind not in (None, AUTO) else Classes
+    # The type of a column of categories or of Booleans says what its values are, and so does the user.
+    is_open = kind in (None, AUTO) and not (
+        isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
+    )
     text = None
-    if not is_declared and not is_numeric(column):
-        text = text_of(Coded.of(column), column.name)
-    notes: list[Note] = []
-    if not is_asked_for and not is_declared and (n_distinct := _quantities(column, text, decimal)):
+    if not isinstance(column.dtype, pd.CategoricalDtype) and not pd.api.types.is_bool_dtype(column):
+        text = None if is_numeric(column) else text_of(column)
+    notes = []
+    if is_open and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
-        sentence = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
-        notes.append(Advice(sentence, "dataset.target_kind", "classes", "takes each of them as a class"))
-    if is_raw and issubclass(chosen, Classes):
+        notes.append(
+            f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number; "
+            "dataset.target_kind=classes takes each of them as a class."
+        )
+    if is_raw and chosen is Classes:
         if text is not None:
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
-        if not is_asked_for and not is_declared:
-            # Only a user who asks for a kind of target may have classes that look like names.
+        if is_open:
             _refuse_names(column, source)
     target, labels, label_notes = chosen.read(column, source, decimal)
     return ReadTarget(target, labels, (*notes, *label_notes))
@@ -167,8 +168,8 @@ def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | N
     from ..reading.rules import floats_of
 
     if text is not None:
-        found = quantity_rule(text, decimal)
-        if found is None or found[0].kind != "numbers":
+        found = quantity_rule(text.distinct, decimal)
+        if found is None or found[0].rule != "numbers":
             return None
     known, _ = floats_of(column, decimal)
     known = known[~np.isnan(known)]

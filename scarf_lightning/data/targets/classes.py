@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...metrics import log_loss
-from ..columns import Advice, Note
 from .target import Floats, Ints, Labels, Learn, Predictions, Target
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Classes(Target):
     @classmethod
     def read(
         cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
-    ) -> tuple["Classes", Ints, list[Note]]:
+    ) -> tuple["Classes", Ints, list[str]]:
         from ..columns import Coded
 
         codes, names = Coded.of(column).sorted_codes()
@@ -71,11 +70,9 @@ class Classes(Target):
         if not classes.is_imbalanced:
             return classes, labels, []
         rare = names[int(counts.argmin())]
-        note = Advice(
-            f"Target {column.name!r} is imbalanced: {100 * rarest:.2g} % of its rows are of class {rare!r}",
-            "finetune.class_weight",
-            "balanced",
-            "trains with equal weights of the classes",
+        note = (
+            f"Target {column.name!r} is imbalanced: {100 * rarest:.2g} % of its rows are of class {rare!r}; "
+            "finetune.class_weight=balanced trains with equal weights of the classes."
         )
         return classes, labels, [note]
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics import Metric, metrics
-from ..columns import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +51,7 @@ class Target(ABC):
     @abstractmethod
     def read(
         cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
-    ) -> "tuple[Target, Labels, Sequence[Note]]":
+    ) -> "tuple[Target, Labels, Sequence[str]]":
         """The target of n rows, their labels ``(n,)``, and sentences for the user.
 
         Args:

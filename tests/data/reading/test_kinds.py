@@ -92,14 +92,14 @@ def test_ids_are_whole_numbers_that_count_rows_or_are_called_so(name: str, value
 
 
 def test_categories_are_stripped_and_have_one_form_of_every_letter() -> None:
-    found = read(["e\u0301", "\u00e9 ", "a"] * 20).features[0].values
+    (found,) = read(["e\u0301", "\u00e9 ", "a"] * 20).features.values()
     assert isinstance(found, Coded)
     assert found.distinct == ["\u00e9", "a"]
 
 
 def test_many_strings_share_numbers_with_those_that_share_letters() -> None:
-    values = np.array([feature.values for feature in read([f"Main Street {i % 30}" for i in range(N)]).features])
-    others = np.array([feature.values for feature in read([f"{i % 30} quick fox" for i in range(N)]).features])
+    values = np.array([*read([f"Main Street {i % 30}" for i in range(N)]).features.values()])
+    others = np.array([*read([f"{i % 30} quick fox" for i in range(N)]).features.values()])
     assert (values[:, 0] == values[:, 1]).mean() > (values[:, 0] == others[:, 0]).mean()
     assert np.abs(values).max() <= 1
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.reading.values import Notation, date_format, notation_of, times_of
+from scarf_lightning.data.reading.values import date_format, notation_of, number_of, times_of
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from scarf_lightning.data.reading.values import Notation, date_format, notation_
 )
 def test_numbers_have_one_notation(texts: list[str], numbers: list[float]) -> None:
     notation, others, _ = notation_of(texts)
-    assert [notation.number(text) for text in texts] == numbers
+    assert [number_of(text, notation) for text in texts] == numbers
     assert others == []
 
 
@@ -40,17 +40,17 @@ def test_what_is_no_number_is_never_cut(texts: list[str], others: list[str]) -> 
 
 def test_a_doubt_about_commas_is_said_and_an_option_decides() -> None:
     notation, _, notes = notation_of(["1,234", "5,678"])
-    assert notation.number("1,234") == 1234
-    assert [note.option for note in notes] == ["dataset.decimal"]
+    assert number_of("1,234", notation) == 1234
+    assert [note.partition("; ")[2] for note in notes] == ["\"dataset.decimal=','\" reads them as decimal"]
     notation, _, notes = notation_of(["1,234", "5,678"], decimal=",")
-    assert (notation.number("1,234"), notes) == (1.234, [])
+    assert (number_of("1,234", notation), notes) == (1.234, [])
 
 
 def test_numbers_without_thousands_take_no_comma_later() -> None:
     notation, *_ = notation_of(["0.5", "1"])
-    assert notation.number("0,126") is None
-    assert notation.number("1,126") is None
-    assert Notation(is_grouped=True).number("0,126") is None
+    assert number_of("0,126", notation) is None
+    assert number_of("1,126", notation) is None
+    assert number_of("0,126", (".", True, "")) is None
 
 
 @pytest.mark.parametrize(
