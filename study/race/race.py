@@ -26,13 +26,13 @@ STEPS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 """Numbers of optimiser steps at which a path is evaluated."""
 KEY = ["table", "labels", "competitor", "trial"]
 RIVALS = ("frequencies", "logistic regression", "CatBoost")
-BUDGETS = (20, 50, 100, 500)
+BUDGETS = (100, 20, 500, 50)
 TRIALS = 5
 LARGEST_TEST = 2000
 """Rows of a test set."""
 BATCH = 128
 SHARES = np.linspace(0, 1, 41)
-SOONEST, FARTHER = 300, 2.5
+SOONEST, FARTHER = 200, 1.6
 """A path ends at the first evaluation from `SOONEST` steps on that is `FARTHER` times beyond the best one."""
 
 
@@ -248,7 +248,7 @@ def run(file: Path, openml: Path, packages: Path, part: int = 0, of: int = 1) ->
     known = pd.read_parquet(file) if file.exists() else pd.DataFrame(columns=KEY)
     tables = yaml.safe_load((Path(__file__).parent / "tables.yaml").read_text())
     listed = [(signal, table) for signal in tables for table in tables[signal]][part::of]
-    for trial, (signal, table), n_labels in itertools.product(range(TRIALS), listed, BUDGETS):
+    for trial, n_labels, (signal, table) in itertools.product(range(TRIALS), BUDGETS, listed):
         kept = known[(known.table == table["name"]) & (known.labels == n_labels) & (known.trial == trial)]
         features, classes = read_table(table, openml, packages)
         rows = []
