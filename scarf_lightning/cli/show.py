@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -22,7 +22,7 @@ from ..screen import NotebookLine, command_line, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, look_up, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, about, largest, sentences
-from ..sweeping.workers import Told, Untold
+from ..sweeping.workers import Tell
 from .tables import Row, ShownCells, cell_table, describe, shared_axes, shared_trials, sweep_table, why_no_interval
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ class Terminal:
     def doing(self, what: str) -> AbstractContextManager[object]:
         return doing(what)
 
-    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Told]:
+    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Tell]:
         """Show the progress of several cells while the block runs; a cell that trains alone shows its own.
 
         Args:
             is_told: whether it is told how far cells are. Otherwise it looks for itself.
         """
         if plan.surveyed[0].cell.is_alone:
-            return nullcontext(Untold())
+            return nullcontext(lambda _: None)
         return SweepProgress(plan, screen(stderr=True)).shown(is_told=is_told)
 
     def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
@@ -228,7 +228,7 @@ class SweepProgress:
         self._show(())
 
     @contextmanager
-    def shown(self, *, is_told: bool) -> Iterator[Self]:
+    def shown(self, *, is_told: bool) -> Iterator[Tell]:
         """Show progress while the block runs; watch the store unless it ``is_told`` of every cell."""
         # Jobs of a launcher say nothing, and this thread waits for them.
         watching = threading.Thread(target=self._watch, daemon=True)
@@ -236,7 +236,7 @@ class SweepProgress:
             if not is_told:
                 watching.start()
             try:
-                yield self
+                yield self.ended
             finally:
                 self._stopped.set()
                 if not is_told:
@@ -244,9 +244,6 @@ class SweepProgress:
                     # A notebook keeps its line, which must show the end.
                     if self._line is not None:
                         self.look()
-
-    def began(self, cell: Cell) -> None:
-        """A cell that trains changes nothing."""
 
     def ended(self, cell: Cell) -> None:
         """Show a cell, or a share of it, as the store has it."""

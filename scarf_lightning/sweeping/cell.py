@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -199,11 +200,9 @@ class Cell:
 
     def renamed(self, **names: Any) -> "Cell":
         """A copy with other names, and all that was made of its options."""
-        copy = replace(self, **names)
-        for name in ("source", "key", "pretraining_key", "label", "_stores", "_pretrainings"):
-            if name in vars(self):
-                vars(copy)[name] = vars(self)[name]
-        return copy
+        renamed = copy(self)
+        vars(renamed).update(names)
+        return renamed
 
     def _on(self, data: KnownData) -> Config:
         """Its configuration without what does nothing on its data, as a corruption that selects no feature."""
@@ -314,16 +313,15 @@ def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = No
 
 def look_up(cell: Cell) -> SurveyedCell:
     """A cell as the store has it."""
-    return _look(cell, cell.data(), _time(cell.results))
+    (surveyed,) = survey([cell])
+    return surveyed
 
 
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     """Look at every cell in the store once. A run does so before it trains and after."""
     # A sweep has thousands of cells on some datasets: each clock and each table is looked at once.
-    clocks = {results: _time(results) for results in {cell.results for cell in cells}}
-    places = {(cell.results, cell.source) for cell in cells}
-    data = {place: known_data(*place) for place in places}
-    return [_look(cell, data[cell.results, cell.source], clocks[cell.results]) for cell in cells]
+    clock, data = cache(_time), cache(known_data)
+    return [_look(cell, data(cell.results, cell.source), clock(cell.results)) for cell in cells]
 
 
 def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
@@ -334,23 +332,14 @@ def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
         summary = read_summary(store.folder, config.trials, weights=config.keep_weights)
         # Other libraries' models keep no networks, whatever the option says.
         is_network = config.keep_weights and "finetune" in config.part("method").uses
-        surveyed = SurveyedCell(
-            cell=cell,
-            state=State.WAITING,
-            rows=summary.rows,
-            data=data,
-            folder=store.folder,
-            target=summary.target,
-            lacks_weights=is_network and summary.lacks_weights,
-        )
-        if len(surveyed.rows) == config.trials and summary.is_whole:
-            return replace(surveyed, state=State.FINISHED)
-        # A claim is asked for before a failure: a process may be trying a failed cell again.
-        if is_claimed(store.folder, now):
-            return replace(surveyed, state=State.RUNNING)
-    # Failures are kept by the key, since a cell may fail before the hash of its data is known.
-    failure = read_failure(cell.results, cell.key)
-    if failure:
+        if len(summary.rows) == config.trials and summary.is_whole:
+            state = State.FINISHED
+        else:
+            state = State.RUNNING if is_claimed(store.folder, now) else State.WAITING
+        lacks_weights = is_network and summary.lacks_weights
+        surveyed = SurveyedCell(cell, state, summary.rows, data, store.folder, summary.target, lacks_weights)
+    # A process may be trying a failed cell again. A cell may fail before its data are known: its failure has the key.
+    if surveyed.state is State.WAITING and (failure := read_failure(cell.results, cell.key)):
         return replace(surveyed, failure=failure, state=State.FAILED)
     return surveyed
 

@@ -6,7 +6,7 @@ are corrected by the processor time that these took.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import counted
 from .cell import Cell, State, SurveyedCell
@@ -15,8 +15,8 @@ from .sizes import CC18, Size
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
-Pace = dict[tuple[str, str], float]
-"""By phase and kind of model, the processor time that trials took over the expected one."""
+Kind = tuple[str, str]
+"""A phase, and a kind of model."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,8 @@ class Plan:
         """Expected seconds by the key of the cell. Cells that share a pre-training have equal parts of it."""
         expected = {}
         for group in self.groups:
-            share = group.pretraining / len(group.cells)
             for each, seconds in zip(group.cells, group.supervised, strict=True):
-                expected[each.cell.key] = seconds + share
+                expected[each.cell.key] = seconds + group.pretraining / len(group.cells)
         return expected
 
 
@@ -89,167 +88,101 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
     # A table that is loaded is surer than a note on it, so its size is kept.
     known = dict(sizes or {})
     for each in surveyed:
-        size = size_of(each)
+        size = _size(each)
         if size is not None:
             known.setdefault(each.cell.source.key, size)
-
     # Finished cells are priced too: records show how far the estimates are off.
     expected = []
     for each in surveyed:
-        size = known.get(each.cell.source.key, TYPICAL_SIZE)
-        expected.append(seconds_of_trial(each.cell.config, size))
-
-    return Plan(surveyed, _groups(surveyed, expected), known)
-
-
-def _groups(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> list[Group]:
-    """The unfinished cells in groups that start from one pre-training, in the order of the command line.
-
-    Args:
-        surveyed: all cells of the run. Their kept trials correct the expected seconds.
-        expected: seconds of a trial of each.
-    """
+        expected.append(seconds_of_trial(each.cell.config, known.get(each.cell.source.key, TYPICAL_SIZE)))
     pace = _pace(surveyed, expected)
+
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
     for place, (each, phases) in enumerate(zip(surveyed, expected, strict=True)):
         if each.state is State.FINISHED:
             continue
-        kind = _kind(each.cell)
-        paced = {}
-        for phase, seconds in phases.items():
-            paced[phase] = seconds * pace.get((phase, kind), 1.0)
+        paced = {phase: seconds * pace.get((phase, _model(each.cell)), 1.0) for phase, seconds in phases.items()}
         # A cell that shares nothing is a group of its own. Without a cache nothing is shared.
-        key: object = place
-        pretraining = each.cell.pretraining_key
-        if pretraining is not None and each.cell.config.cache.max_gb > 0:
-            key = pretraining
-        sharing.setdefault(key, []).append((each, paced))
-    # A dictionary keeps the order of its first keys.
-    return [_group(together) for together in sharing.values()]
+        shared = each.cell.pretraining_key if each.cell.config.cache.max_gb else None
+        sharing.setdefault(shared or place, []).append((each, paced))
+    # A dictionary keeps the order of the command line.
+    return Plan(surveyed, [_group(together) for together in sharing.values()], known)
 
 
-def size_of(surveyed: SurveyedCell) -> Size | None:
+def _size(surveyed: SurveyedCell) -> Size | None:
     """The size of a cell's table, as far as it is known without loading it."""
     # From what this user's runs have seen to what is known of a public dataset.
     if surveyed.data is not None:
         return Size(surveyed.data.n_rows, surveyed.data.n_columns)
-    source = surveyed.cell.source
-    if source.known_size is not None:
-        return Size(*source.known_size)
-    dataset = surveyed.cell.config.dataset
-    if dataset.id is None:
-        return None
-    return CC18.get(dataset.id)
+    known = surveyed.cell.source.known_size
+    return Size(*known) if known else CC18.get(surveyed.cell.config.dataset.id or 0)
 
 
 def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     """The group of cells that start from one pre-training, with the seconds of a trial of each."""
-    cells, supervised, longest = list[SurveyedCell](), list[float](), 0.0
-    for each, phases in together:
-        cells.append(each)
-        supervised.append(each.n_missing * phases["finetune"])
-        longest = max(longest, phases.get("pretrain", 0.0))
+    cells = [each for each, _ in together]
+    group = Group(cells, [each.n_missing * phases["finetune"] for each, phases in together])
     first = cells[0]
     if first.cell.pretraining_key is None:
-        return Group(cells, supervised)
+        return group
     # A trial starts from the pre-training of its own number, so the group needs the trials that any cell lacks.
-    needed = Group(cells, supervised).missing
+    needed = to_train = group.missing
     # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
-    store = None
-    if first.data is not None:
-        store = first.cell.pretraining(first.data)
-    missing = len(needed)
-    if store is not None:
-        missing = len(store.missing(needed))
-    return Group(
-        cells=cells,
-        supervised=supervised,
-        pretraining=missing * longest,
-        n_kept=len(needed) - missing,
-        n_to_train=missing,
-    )
+    if first.data is not None and (store := first.cell.pretraining(first.data)) is not None:
+        to_train = store.missing(needed)
+    seconds = len(to_train) * max(phases["pretrain"] for _, phases in together)
+    return replace(group, pretraining=seconds, n_kept=len(needed) - len(to_train), n_to_train=len(to_train))
 
 
-def _kind(cell: Cell) -> str:
+def _model(cell: Cell) -> str:
     """The kind of model that a cell trains: its network, or the other library's model that takes its place."""
     config = cell.config
-    if "network" in config.part("method").uses:
-        return config.network.name
-    return str(config.method["name"])
+    return config.network.name if "network" in config.part("method").uses else str(config.method["name"])
 
 
-def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> Pace:
+def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> dict[Kind, float]:
     """The processor time that the kept trials took over the expected one, of cells that go on, too."""
-    recorded = defaultdict[tuple[str, str], float](float)
-    ruled = defaultdict[tuple[str, str], float](float)
+    recorded, ruled = defaultdict[Kind, float](float), defaultdict[Kind, float](float)
     # The ratio of sums weights long trials most, which decide how long a run takes.
     for each, phases in zip(surveyed, expected, strict=True):
-        model = _kind(each.cell)
         for phase, seconds in phases.items():
-            kind = (phase, model)
-            for spent in each.rows.column(f"{phase}_seconds"):
-                # A record has no seconds of a phase that its trial did without.
-                if spent is not None:
-                    recorded[kind] += spent
-                    ruled[kind] += seconds
-    pace = {}
-    for kind, spent in recorded.items():
-        # Records of 0 seconds tell nothing, and would make the rest of the run free.
-        if spent and ruled[kind]:
-            pace[kind] = spent / ruled[kind]
-    return pace
+            # A record has no seconds of a phase that its trial did without.
+            spent = [taken for taken in each.rows.column(f"{phase}_seconds") if taken is not None]
+            kind = (phase, _model(each.cell))
+            recorded[kind] += sum(spent)
+            ruled[kind] += len(spent) * seconds
+    # Records of 0 seconds tell nothing, and would make the rest of the run free.
+    return {kind: spent / ruled[kind] for kind, spent in recorded.items() if spent and ruled[kind]}
 
 
 def sentences(plan: Plan) -> list[str]:
     """The plan in words, a sentence a line."""
     states = Counter(each.state for each in plan.surveyed)
-    counts = []
     # In the order in which the states are declared, whichever cell comes first.
-    for state in State:
-        if states[state]:
-            counts.append(f"{states[state]:,} {state}")
+    counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])
     n_trials = sum(each.n_missing for each in plan.unfinished)
-    left = "nothing is left to train"
-    if n_trials:
-        left = f"{counted(n_trials, 'trial')} to train"
-    cells = counted(len(plan.surveyed), "cell")
-    lines = [f"{cells}: {', '.join(counts)}; {left}."]
-    lines += _pretrainings_note(plan)
+    left = f"{counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
+    lines = [f"{counted(len(plan.surveyed), 'cell')}: {counts}; {left}."]
+    shared = [group for group in plan.groups if group.cells[0].cell.pretraining_key is not None]
+    if shared:
+        lines.append(
+            f"{counted(len(shared), 'pre-training')} {'serves' if len(shared) == 1 else 'serve'} "
+            f"{counted(sum(len(group.cells) for group in shared), 'cell')}: "
+            f"{sum(group.n_kept for group in shared):,} of the trials are in the cache, "
+            f"{sum(group.n_to_train for group in shared):,} to train."
+        )
     if plan.groups:
         pretraining = sum(group.pretraining for group in plan.groups)
-        pretraining_words = ""
         # Less than a minute of it is no reason to choose another run.
-        if pretraining >= MINUTE:
-            pretraining_words = f", {about(pretraining)} of it pre-training"
-        lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{pretraining_words}.")
+        part = f", {about(pretraining)} of it pre-training" if pretraining >= MINUTE else ""
+        lines.append(f"Expected: about {about(plan.seconds_in_all)} on one core{part}.")
     unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
     if unknown:
-        datasets = counted(len(unknown), "dataset")
         lines.append(
-            f"The size of {datasets} is not known before it is loaded; {TYPICAL_SIZE.n_rows:,} rows are assumed."
+            f"The size of {counted(len(unknown), 'dataset')} is not known before it is loaded; "
+            f"{TYPICAL_SIZE.n_rows:,} rows are assumed."
         )
     return lines
-
-
-def _pretrainings_note(plan: Plan) -> list[str]:
-    """A sentence on the pre-trainings that are left; none without one."""
-    shared = []
-    for group in plan.groups:
-        if group.cells[0].cell.pretraining_key is not None:
-            shared.append(group)
-    if not shared:
-        return []
-    n_cells = kept = to_train = 0
-    for group in shared:
-        n_cells += len(group.cells)
-        kept += group.n_kept
-        to_train += group.n_to_train
-    serve = "serves" if len(shared) == 1 else "serve"
-    pretrainings = counted(len(shared), "pre-training")
-    return [
-        f"{pretrainings} {serve} {counted(n_cells, 'cell')}: {kept:,} of the trials are in the cache, "
-        f"{to_train:,} to train."
-    ]
 
 
 def about(seconds: float) -> str:
@@ -259,23 +192,16 @@ def about(seconds: float) -> str:
         return f"{max(10, 10 * round(seconds / 10))} s"
     if seconds < 1.5 * HOUR:
         return f"{round(seconds / MINUTE)} min"
-    if seconds < 2 * DAY:
-        return f"{round(seconds / HOUR)} h"
-    return f"{round(seconds / DAY)} days"
+    return f"{round(seconds / HOUR)} h" if seconds < 2 * DAY else f"{round(seconds / DAY)} days"
 
 
 def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
     """The datasets that take longest: name, size if it is known, and expected seconds."""
-    seconds = defaultdict[str, float](float)
-    sizes = dict[str, Size | None]()
+    seconds, sizes = defaultdict[str, float](float), dict[str, Size | None]()
     cell_seconds = plan.cell_seconds()
     for each in plan.unfinished:
-        cell = each.cell
-        name = cell.dataset_name
-        sizes[name] = plan.sizes.get(cell.source.key)
-        seconds[name] += cell_seconds[cell.key]
+        name = each.cell.dataset_name
+        sizes[name] = plan.sizes.get(each.cell.source.key)
+        seconds[name] += cell_seconds[each.cell.key]
     longest = sorted(seconds, key=lambda name: -seconds[name])
-    datasets = []
-    for name in longest[:n]:
-        datasets.append((name, sizes[name], seconds[name]))
-    return datasets
+    return [(name, sizes[name], seconds[name]) for name in longest[:n]]

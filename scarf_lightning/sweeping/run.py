@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
@@ -17,7 +18,7 @@ from ..machine import usable_cores
 from ..options.combinations import check_target
 from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
-from ..results import check_folder, forget_failure, give_back
+from ..results import PretrainingStore, check_folder, forget_failure, give_back
 from .cell import Cell, Place, State, SurveyedCell, distinct, in_words, named, survey
 from .chunks import Chunk, Launch, TrainCells, Training, make_chunks
 from .expand import ExpandedSweep
@@ -25,7 +26,7 @@ from .plan import Group, Plan, make_plan
 from .shares import divided
 from .sizes import Size
 from .slurm import Detached
-from .workers import Told, Workers, crew
+from .workers import Tell, Workers, crew
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -45,7 +46,7 @@ class Show(Protocol):
     def say(self, sentence: str) -> None: ...
     def doing(self, what: str) -> AbstractContextManager[object]: ...
     def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]") -> None: ...
-    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Told]: ...
+    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Tell]: ...
     def prepare(self) -> None: ...
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None: ...
 
@@ -87,20 +88,24 @@ def run(
             show.say(sentence)
 
     plan = make_plan(survey(cells))
-    _refuse_lost_weights(plan.surveyed)
+    # Finished trials are never trained again unasked, so their networks cannot be had.
+    lost = [each.cell.label for each in plan.surveyed if each.lacks_weights]
+    if lost:
+        sentence = "{} has finished trials without weights; force=true trains them again."
+        raise UsageError("\n".join(map(sentence.format, lost)))
     after, problems, endings = plan.surveyed, list[str](), dict[str, str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
         workers = _workers(plan, show, launcher, training)
         is_here = launcher == BASIC and training is not None
-        with workers or nullcontext(), show.watching(plan, is_told=is_here) as told:
+        with workers or nullcontext(), show.watching(plan, is_told=is_here) as tell:
             deal: Deal = partial(_for_launcher, launcher)
             if training is not None and workers is not None:
-                workers.told, launch, endings = told, workers, workers.endings
+                workers.tell, launch, endings = tell, workers, workers.endings
                 deal = partial(divided, n_workers=workers.number, training=training, say=show.say)
             elif training is not None and is_here:
-                launch = partial(_train_here, training.imported(), told)
+                launch = partial(_train_here, training.imported(), tell)
             try:
                 ended, problems = _train(plan, launch, deal)
             # The user asked to leave the array in the queue, so nothing is wrong.
@@ -129,17 +134,6 @@ def _planned(cells: Sequence[Cell], request: ExpandedSweep, show: Show) -> list[
     return list(plan.surveyed)
 
 
-def _refuse_lost_weights(surveyed: Sequence[SurveyedCell]) -> None:
-    """Refuse a run that wants the networks of finished trials which have kept none."""
-    sentences = []
-    for each in surveyed:
-        # Finished trials are never trained again unasked, so their networks cannot be had.
-        if each.lacks_weights:
-            sentences.append(f"{each.cell.label} has finished trials without weights; force=true trains them again.")
-    if sentences:
-        raise UsageError("\n".join(sentences))
-
-
 def _check_before_training(unfinished: Sequence[SurveyedCell], n_cells: int, show: Show) -> None:
     """Check the parts of the cells that are left to train, and make their folders of results."""
     what = f"{len(unfinished)} of {counted(n_cells, 'cell')} to train"
@@ -161,37 +155,33 @@ def _failures(surveyed: Sequence[SurveyedCell], endings: Mapping[str, str]) -> l
     Args:
         endings: how the workers ended that died while they had a cell, by the cell's key.
     """
-    unfinished = dict[str | None, list[SurveyedCell]]()
+    unfinished = dict[str, list[SurveyedCell]]()
     for each in surveyed:
         if each.state is not State.FINISHED:
             reason = each.failure.error if each.failure else _why_unfinished(each, endings)
             unfinished.setdefault(reason, []).append(each)
-    run_overrides = [each.cell.overrides for each in surveyed]
     sentences = []
     for reason, cells in unfinished.items():
-        first = cells[0]
-        label = first.cell.label
+        label = cells[0].cell.label
         if len(cells) > 1:
-            label = in_words([each.cell.overrides for each in cells], run_overrides)
-        if first.failure is None:
-            sentences.append(f"{label} did not finish{'' if reason is None else f': {reason}'}.")
-        else:
-            sentences.append(str(replace(first.failure, cell=label)))
+            label = in_words([each.cell.overrides for each in cells], [each.cell.overrides for each in surveyed])
+        failure = cells[0].failure
+        sentences.append(str(replace(failure, cell=label)) if failure else f"{label} did not finish{reason}.")
     return sentences
 
 
-def _why_unfinished(surveyed: SurveyedCell, endings: Mapping[str, str]) -> str | None:
-    """The reason why a cell without a failure of its own is not finished, if it is known."""
+def _why_unfinished(surveyed: SurveyedCell, endings: Mapping[str, str]) -> str:
+    """The reason why a cell without a failure of its own is not finished; nothing if it is not known."""
     cell = surveyed.cell
     if cell.key in endings:
         return (
-            f"its worker was ended each time ({endings[cell.key]}), as happens where memory runs out; fewer workers "
+            f": its worker was ended each time ({endings[cell.key]}), as happens where memory runs out; fewer workers "
             "need less (workers=1)"
         )
     # Data are known from the time when a cell trains on them, unless their file has changed since.
     if surveyed.data is None and cell.source.is_found_out:
-        return f"{cell.source.place} changed since it was trained; the same command trains on what is in it now"
-    return None
+        return f": {cell.source.place} changed since it was trained; the same command trains on what is in it now"
+    return ""
 
 
 def _for_launcher(launcher: str, groups: Sequence[Group]) -> AbstractContextManager[list[Chunk]]:
@@ -199,12 +189,11 @@ def _for_launcher(launcher: str, groups: Sequence[Group]) -> AbstractContextMana
     return nullcontext(make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher))
 
 
-def _train_here(train: TrainCells, told: Told, chunks: Sequence[Chunk]) -> None:
-    """Train the cells of chunks in this process."""
+def _train_here(train: TrainCells, tell: Tell, chunks: Sequence[Chunk]) -> None:
+    """Train the cells of chunks in this process, and tell each that has ended."""
     for cell in chain.from_iterable(chunk.cells for chunk in chunks):
-        told.began(cell)
         train([cell])
-        told.ended(cell)
+        tell(cell)
 
 
 def _workers(plan: Plan, show: Show, launcher: str, training: Training | None) -> Workers | None:
@@ -257,10 +246,7 @@ def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
 
 def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     """Their sizes, as a plan takes them."""
-    sizes = {}
-    for key, table in tables.items():
-        sizes[key] = Size(table.n_rows, len(table.columns))
-    return sizes
+    return {key: Size(table.n_rows, len(table.columns)) for key, table in tables.items()}
 
 
 def _train(plan: Plan, launch: Launch, deal: Deal) -> tuple[dict[Place, SurveyedCell], list[str]]:
@@ -308,7 +294,8 @@ def _problem(launch: Launch, chunks: Sequence[Chunk]) -> list[str]:
 
 def _clear(cells: Sequence[Cell]) -> list[str]:
     """Set aside the results and pre-trainings of cells; a sentence on each cell that had some."""
-    reason, sentences, cleared = "force=true trains it again", [], set()
+    reason, sentences = "force=true trains it again", []
+    pretrainings = dict[Path, PretrainingStore]()
     for cell in cells:
         store, pretraining = cell.store(), cell.pretraining()
         if store is None or not store.folder.exists():
@@ -320,13 +307,12 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
                 continue
             if store.rows():
                 sentences.append(store.clear(reason))
-        if pretraining is None or not pretraining.folder.exists():
-            continue
         # Several cells start from one pre-training.
-        if pretraining.fingerprint not in cleared:
-            cleared.add(pretraining.fingerprint)
-            with pretraining.claim(waits=True):
-                pretraining.clear(reason)
+        if pretraining is not None and pretraining.folder.exists():
+            pretrainings[pretraining.folder] = pretraining
+    for pretraining in pretrainings.values():
+        with pretraining.claim():
+            pretraining.clear(reason)
     return sentences
 
 

@@ -1,7 +1,7 @@
 """Slurm: each chunk of a run is a task of a job array, and the command waits until all tasks have left the queue.
 
     chunks/<id>/00000.json ...    the cells of each task
-    chunks/<id>/array.json        the number of the array, so that a later command finds it
+    chunks/<id>/array             the number of the array, so that a later command finds it
     chunks/<id>/<task>.log        what a task printed
 
 A task that runs out of time, or that another job pre-empts, gives its claims back and puts itself into the queue again
@@ -9,7 +9,6 @@ A task that runs out of time, or that another job pre-empts, gives its claims ba
 finished, so no accounting is needed.
 """
 
-import json
 import re
 import shlex
 import shutil
@@ -17,21 +16,20 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 from ..errors import RecordWarning, UsageError, counted
 from ..options.option import Options, option
-from ..results.files import DamagedRecordError, write_whole
-from ..results.records import parsed
-from .cell import Cell, State, survey
-from .chunks import UNUSABLE, Chunk, write_chunks
+from ..results.files import write_whole
+from .cell import State, survey
+from .chunks import Chunk, read_chunk, write_chunks
 
-ARRAY = "array.json"
-JOB = re.compile(r"\d{1,18}", re.ASCII)
+ARRAY, IN_ARRAY = "array", "The job array {} is in the queue.\n"
+"""The name and the content of the file that names an array."""
+JOB = r"\d{1,18}"
 """The number of an array. To Slurm's programs a name, a list or an option may stand in its place."""
 MINUTES_AT_LEAST = 30
 """Time limit of a task for which the plan expects less: the plan may be wrong, and another node slower."""
@@ -40,8 +38,7 @@ TIMES_AS_LONG = 3
 SECONDS_OF_NOTICE = 120
 """Time between the signal that a task's time is nearly over, and its end."""
 PATIENCE = 600.0
-"""Seconds without an answer of the controller after which the user is told."""
-LINES_OF_A_LOG = 20
+"""Seconds for which a cancelled array is waited for."""
 
 
 @dataclass
@@ -63,45 +60,8 @@ class SlurmOptions(Options):
     poll_seconds: float = option(5.0, "seconds between looks at the queue", "[0.1, 3600]")
 
 
-@dataclass
-class SubmittedArray:
-    """An array in the queue.
-
-    Attributes:
-        job: its number.
-        folder: of its chunks and logs.
-        keys: of the cells of each task.
-    """
-
-    job: str
-    folder: Path
-    keys: list[list[str]]
-
-    def cancel(self) -> None:
-        """Take the array out of the queue, wait until its tasks have ended, and remove its files."""
-        _slurm("scancel", self.job)
-        # Tasks give their claims back before they end. A dead controller must not hold the command for ever.
-        deadline = time.monotonic() + PATIENCE
-        while tasks_in_queue([self.job]) and time.monotonic() < deadline:
-            time.sleep(0.5)
-        self.forget()
-
-    def forget(self) -> None:
-        """Remove the files of an array that has left the queue."""
-        with suppress(FileNotFoundError):
-            shutil.rmtree(self.folder)
-        # Another array may have its folder here.
-        with suppress(OSError):
-            self.folder.parent.rmdir()
-
-    def last_lines(self) -> str:
-        """The last lines that its tasks printed, of those that failed to begin."""
-        texts = []
-        for log in sorted(self.folder.glob("*.log")):
-            # A module system or a crash may print bytes that are no text.
-            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-            texts += lines[-LINES_OF_A_LOG:]
-        return "\n".join(texts[-LINES_OF_A_LOG:])
+class Detached(BaseException):
+    """An array was left in the queue; the message says how to go on."""
 
 
 @dataclass
@@ -121,15 +81,11 @@ class Slurm:
 
         Raises:
             UsageError: there is no Slurm here, or it refuses the array.
+            RuntimeError: no task has trained a cell.
         """
-        results = chunks[0].cells[0].results
         cells = [cell for chunk in chunks for cell in chunk.cells]
-        wanted = {cell.key for cell in cells}
         # An earlier command may have left an array, because it detached or was killed.
-        arrays = self._attached(results, wanted)
-        queued = set[str]()
-        for array in arrays:
-            queued.update(chain.from_iterable(array.keys))
+        arrays, queued = self._attached({cell.key for cell in cells}, cells[0].results)
         fresh = []
         for chunk in chunks:
             unqueued = [cell for cell in chunk.cells if cell.key not in queued]
@@ -137,180 +93,147 @@ class Slurm:
                 # The whole chunk's seconds: a time limit may be too long, not too short.
                 fresh.append(Chunk(unqueued, chunk.seconds))
         if fresh:
-            arrays.append(self._submit(fresh, results))
+            folder = write_chunks(fresh, cells[0].results)
+            arrays[folder] = self._submit(fresh, folder)
+        numbers = ",".join(arrays.values())
         if self.options.detach:
-            numbers = ", ".join(array.job for array in arrays)
             raise Detached(
-                f"The job array {numbers} is in the queue with {counted(len(wanted), 'cell')}. The same command waits "
+                f"The job array {numbers} is in the queue with {counted(len(cells), 'cell')}. The same command waits "
                 f"for it; `scancel {numbers}` ends it."
             )
         try:
-            self._wait(arrays, cells)
+            self._wait(numbers)
         # Also at Ctrl-C and at a time limit: tasks that nobody waits for would train on.
         except BaseException:
-            for array in arrays:
-                array.cancel()
+            _cancel(numbers)
+            _forget(arrays)
             raise
-        for array in arrays:
-            array.forget()
+        # Single cells that wait are launched again by the run. If all do, no task could begin, and a log says why.
+        logs = [str(log) for folder in arrays for log in folder.glob("*.log") if log.stat().st_size]
+        if logs and all(each.state is State.WAITING for each in survey(cells)):
+            raise RuntimeError(f"No task of the job array {numbers} finished a cell; see {logs[0]}")
+        _forget(arrays)
 
-    def _attached(self, results: Path, wanted: set[str]) -> list[SubmittedArray]:
-        """The arrays of earlier commands that are still in the queue with some of these cells."""
-        arrays = []
-        for array in known_arrays(results):
-            if not wanted.isdisjoint(chain.from_iterable(array.keys)):
-                arrays.append(array)
-        # The controller serves the whole cluster, so it is asked as rarely as possible.
-        if not arrays:
-            return []
-        alive = set()
-        for task in tasks_in_queue([array.job for array in arrays]):
-            # The task 17_3 is one of the array 17.
-            alive.add(task.partition("_")[0])
-        attached = []
-        for array in arrays:
-            if array.job in alive:
-                self.say(f"Waiting for the job array {array.job}, which an earlier command left in the queue.")
-                attached.append(array)
+    def _attached(self, wanted: set[str], results: Path) -> tuple[dict[Path, str], set[str]]:
+        """The arrays of earlier commands that are still in the queue with some of these cells, and the keys of all of
+        their cells."""
+        attached, queued = dict[Path, str](), set[str]()
+        for folder, number in known_arrays(results).items():
+            keys = {cell.key for file in folder.glob("*.json") for cell in read_chunk(str(file))}
+            if wanted.isdisjoint(keys):
+                continue
+            if tasks_in_queue(number):
+                self.say(f"Waiting for the job array {number}, which an earlier command left in the queue.")
+                attached[folder] = number
+                queued |= keys
             else:
-                array.forget()
-        return attached
+                _forget([folder])
+        return attached, queued
 
-    def _submit(self, chunks: Sequence[Chunk], results: Path) -> SubmittedArray:
-        folder = write_chunks(chunks, results)
+    def _submit(self, chunks: Sequence[Chunk], folder: Path) -> str:
+        """The number of the array that trains chunks, whose files are in this folder."""
+        # `exec` puts Python in the place of the shell, so that signals reach it.
+        job = shlex.join([sys.executable, "-m", "scarf_lightning.cli.job", str(folder)])
         script = folder / "task.sh"
-        write_whole(script, self._script(chunks, folder))
-        keys = []
-        for chunk in chunks:
-            keys.append([cell.key for cell in chunk.cells])
-        array = SubmittedArray("", folder, keys)
+        write_whole(script, "\n".join(["#!/bin/bash", *self.options.setup, f"exec {job}", ""]))
         try:
             printed = _slurm("sbatch", "--parsable", *self._arguments(chunks, folder), str(script))
+            # On a federation of clusters sbatch prints the cluster's name behind a semicolon.
+            number = printed.strip().partition(";")[0]
+            if not re.fullmatch(JOB, number, re.ASCII):
+                raise UsageError(f"sbatch printed {number!r} in place of a job's number; look at `squeue --me`.")
         except UsageError:
-            array.forget()
+            _forget([folder])
             raise
-        # On a federation of clusters sbatch prints the cluster's name behind a semicolon.
-        array.job = printed.strip().partition(";")[0]
-        if not JOB.fullmatch(array.job):
-            array.forget()
-            raise UsageError(f"sbatch printed {array.job!r} in place of a job's number; look at `squeue --me`.")
-        note = {"job": array.job, "keys": array.keys}
-        write_whole(folder / ARRAY, json.dumps(note) + "\n")
-        self.say(f"The job array {array.job} has {counted(len(chunks), 'task')}.")
-        return array
+        write_whole(folder / ARRAY, IN_ARRAY.format(number))
+        self.say(f"The job array {number} has {counted(len(chunks), 'task')}.")
+        return number
 
     def _arguments(self, chunks: Sequence[Chunk], folder: Path) -> list[str]:
         """The options of sbatch."""
         asked = self.options
-        arguments = [
-            "--job-name=scarf",
-            f"--array=0-{len(chunks) - 1}%{asked.array_parallelism}",
-            f"--output={folder}/%a.log",
-            # A task that was requeued goes on in its log.
-            "--open-mode=append",
-            "--requeue",
-            "--ntasks=1",
-            f"--cpus-per-task={asked.cpus_per_task}",
-            f"--time={self._minutes(chunks)}",
-            # B sends it to the script's own process, which `exec` makes Python.
-            f"--signal=B:USR2@{self._notice(chunks)}",
-        ]
-        for name in ("partition", "account", "qos", "constraint"):
-            value = getattr(asked, name)
-            if value is not None:
-                arguments.append(f"--{name}={value}")
-        # Slurm takes whole numbers, so half a gigabyte is written in megabytes.
-        if asked.mem_gb is not None:
-            arguments.append(f"--mem={round(1000 * asked.mem_gb)}M")
-        if asked.gpus_per_task:
-            arguments.append(f"--gpus={asked.gpus_per_task}")
-        # The user's own come last, where they replace ours.
-        return [*arguments, *asked.sbatch]
-
-    def _minutes(self, chunks: Sequence[Chunk]) -> int:
-        if self.options.timeout_min is not None:
-            return self.options.timeout_min
         # All tasks of an array have one limit.
         longest = max(chunk.seconds for chunk in chunks)
-        return max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * longest / 60))
+        minutes = asked.timeout_min or max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * longest / 60))
+        arguments = {
+            "job-name": "scarf",
+            "array": f"0-{len(chunks) - 1}%{asked.array_parallelism}",
+            "output": f"{folder}/%a.log",
+            # A task that was requeued goes on in its log.
+            "open-mode": "append",
+            "ntasks": 1,
+            "cpus-per-task": asked.cpus_per_task,
+            "time": minutes,
+            # B sends it to the script's own process. A task is told at most a third of its time before the end.
+            "signal": f"B:USR2@{min(SECONDS_OF_NOTICE, 20 * minutes)}",
+            "partition": asked.partition,
+            "account": asked.account,
+            "qos": asked.qos,
+            "constraint": asked.constraint,
+            # Slurm takes whole numbers, so half a gigabyte is written in megabytes.
+            "mem": asked.mem_gb and f"{round(1000 * asked.mem_gb)}M",
+            "gpus": asked.gpus_per_task or None,
+        }
+        given = [f"--{name}={value}" for name, value in arguments.items() if value is not None]
+        # The user's own come last, where they replace ours.
+        return [*given, "--requeue", *asked.sbatch]
 
-    def _notice(self, chunks: Sequence[Chunk]) -> int:
-        """Seconds before the end at which a task is told: at most a third of its time."""
-        return min(SECONDS_OF_NOTICE, 20 * self._minutes(chunks))
-
-    def _script(self, chunks: Sequence[Chunk], folder: Path) -> str:
-        """The script of a task. ``exec`` puts Python in the place of the shell, so that signals reach it."""
-        job = shlex.join([sys.executable, "-m", "scarf_lightning.cli.job", str(folder)])
-        return "\n".join(["#!/bin/bash", *self.options.setup, f"exec {job}", ""])
-
-    def _wait(self, arrays: Sequence[SubmittedArray], cells: Sequence[Cell]) -> None:
-        """Return when no task is in the queue any more.
-
-        Raises:
-            RuntimeError: tasks have ended without a word on some of their cells.
-        """
-        jobs = [array.job for array in arrays]
-        answered = time.monotonic()
+    def _wait(self, numbers: str) -> None:
+        """Return when no task of these arrays is in the queue any more."""
         while True:
-            try:
-                if not tasks_in_queue(jobs):
-                    break
-                answered = time.monotonic()
-            # The controller restarts, or is busy. The array goes on without it, so the command waits.
-            except UsageError as error:
-                if time.monotonic() - answered > PATIENCE:
-                    self.say(f"Slurm does not answer; waiting. {error}")
-                    # The next sentence comes after the same time again.
-                    answered = time.monotonic()
+            # While the controller restarts or is busy, the array goes on without it.
+            with suppress(UsageError):
+                if not tasks_in_queue(numbers):
+                    return
             time.sleep(self.options.poll_seconds)
-        # Single cells that wait are launched again by the run. If all do, no task could begin, and its log says why.
-        lost = [each for each in survey(cells) if each.state is State.WAITING]
-        if len(lost) < len(cells):
-            return
-        text = "\n".join(array.last_lines() for array in arrays)
-        if text.strip():
-            raise RuntimeError(f"No task of the job array {', '.join(jobs)} finished a cell. They printed:\n{text}")
 
 
-class Detached(BaseException):
-    """An array was left in the queue; the message says how to go on."""
-
-
-def known_arrays(results: Path) -> list[SubmittedArray]:
-    """The arrays that commands have submitted for a results folder and not seen to their end. A warning names a file
-    that cannot be used."""
-    arrays = []
+def known_arrays(results: Path) -> dict[Path, str]:
+    """The numbers of the arrays that commands have submitted for a results folder and not seen to their end, by the
+    folders of their chunks and logs. A warning names a file that cannot be used."""
+    arrays = {}
     for file in sorted(results.absolute().glob(f"chunks/*/{ARRAY}")):
-        try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            job, keys = parsed(str, content["job"], "job"), parsed(list[list[str]], content["keys"], "keys")
-            if not JOB.fullmatch(job):
-                raise DamagedRecordError(f"{job!r} is no number of a job")
-            # The folder is removed when the array has ended.
-            if file.parent.is_symlink():
-                raise DamagedRecordError("its folder is elsewhere")
-        except (*UNUSABLE, DamagedRecordError):
+        named = re.fullmatch(IN_ARRAY.format(f"({JOB})"), file.read_text(encoding="ascii", errors="replace"), re.ASCII)
+        # The folder is removed when the array has ended, so it must not be elsewhere.
+        if named and not file.parent.is_symlink():
+            arrays[file.parent] = named[1]
+        else:
             sentence = f"{file} is left out: it names no job array; one that it named is in `squeue --me`."
             warnings.warn(sentence, RecordWarning, stacklevel=2)
-            continue
-        arrays.append(SubmittedArray(job, file.parent, keys))
     return arrays
 
 
-def tasks_in_queue(jobs: Sequence[str]) -> list[str]:
-    """The tasks of these arrays that are pending or running, such as ``17_3``.
+def _forget(folders: Iterable[Path]) -> None:
+    """Remove the files of arrays that have left the queue."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        # Another array may have its folder here.
+        with suppress(OSError):
+            folder.parent.rmdir()
+
+
+def tasks_in_queue(numbers: str) -> list[str]:
+    """The tasks of arrays, given by their numbers with commas, that are pending or running, such as ``17_3``.
 
     Raises:
         UsageError: the controller does not answer.
     """
     try:
-        listed = _slurm("squeue", "--noheader", "--array", "--format=%i", f"--jobs={','.join(jobs)}")
+        return _slurm("squeue", "--noheader", "--array", "--format=%i", f"--jobs={numbers}").split()
     except UsageError as error:
         # Slurm forgets jobs some minutes after they end. This is its answer once it has forgotten all of them.
         if "Invalid job id" in str(error):
             return []
         raise
-    return listed.split()
+
+
+def _cancel(numbers: str) -> None:
+    """Take arrays out of the queue, and wait until their tasks have given their claims back and ended."""
+    _slurm("scancel", *numbers.split(","))
+    # A dead controller must not hold the command for ever.
+    deadline = time.monotonic() + PATIENCE
+    while tasks_in_queue(numbers) and time.monotonic() < deadline:
+        time.sleep(0.5)
 
 
 def _slurm(program: str, *arguments: str) -> str:

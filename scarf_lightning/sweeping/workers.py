@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
-from typing import Protocol, Self
+from typing import Self
 
 from ..errors import UsageError
 from ..forks import end_with_parent, ending, why_no_fork
@@ -45,18 +45,8 @@ LETTERS_AT_ONCE = 800
 Say = Callable[[str], None]
 
 
-class Told(Protocol):
-    """Is told how far the cells of a run are, by whoever trains them; a cell may be told in several shares."""
-
-    def began(self, cell: Cell) -> None: ...
-    def ended(self, cell: Cell) -> None: ...
-
-
-class Untold:
-    """Keeps nothing of what it is told."""
-
-    def began(self, cell: Cell) -> None: ...
-    def ended(self, cell: Cell) -> None: ...
+Tell = Callable[[Cell], None]
+"""Is told each cell of a run that has ended, by whoever trains it; a cell may end in several shares."""
 
 
 def crew(config: Config, plan: Plan, training: Training) -> tuple[list[int], int]:
@@ -118,7 +108,7 @@ class Workers:
         gpus: the numbers of those that have a process more each, for cells that need one.
 
     Attributes:
-        told: is told how far cells are.
+        tell: is told each cell that has ended.
         endings: the words on how the last worker ended that died while it had a cell, by the cell's key.
     """
 
@@ -132,7 +122,7 @@ class Workers:
     ) -> None:
         self._n_cores, self._train, self._say, self._prepare, self._gpus = n_cores, train, say, prepare, gpus
         self.number = n_cores + len(gpus)
-        self.told: Told = Untold()
+        self.tell: Tell = lambda _: None
         self.endings = dict[str, str]()
         self._shown = set[str]()
 
@@ -239,10 +229,9 @@ class Workers:
                 cell = self._cells[what]
                 if text == _BEGAN:
                     self._in_training[pid] = cell
-                    self.told.began(cell)
                 else:
                     del self._in_training[pid]
-                    self.told.ended(cell)
+                    self.tell(cell)
 
     def _print(self, text: str) -> None:
         # Such as how a table was read, which every worker finds out.

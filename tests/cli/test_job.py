@@ -10,42 +10,14 @@ from typing import Any
 import pytest
 
 from scarf_lightning.cli import job
-from scarf_lightning.cli.job import StackTimes
 from scarf_lightning.cli.running import OwnTraining
-from scarf_lightning.cli.signals import NearlyOutOfTime
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import Chunk, write_chunks
 from tests.cells import some_cell
 
-SHOW, REQUEUE = "show job 18", "requeue 18"
+SHOW, REQUEUE = "show job", "requeue"
 Train = Callable[[Any, Sequence[Cell]], None]
 Task = Callable[..., tuple[int, list[str]]]
-
-
-@pytest.mark.parametrize("ends", [0.01, None])
-def test_the_first_stack_always_begins_and_without_a_limit_all_do(ends: float | None) -> None:
-    times = StackTimes(None if ends is None else time.time() + ends)
-    for _ in range(3 if ends is None else 1):
-        with times.stack():
-            pass
-    assert times.n_finished == (3 if ends is None else 1)
-
-
-def test_no_stack_begins_that_cannot_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(time, "time", lambda: clock[0])
-    times = StackTimes(ends=100.0)
-    # At 63.9 seconds 36.1 are left, and 1.2 times 30 are 36.
-    for started, ended in ((0.0, 30.0), (30.0, 60.0), (63.9, 64.0)):
-        clock[0] = started
-        with times.stack():
-            clock[0] = ended
-    clock[0] = 64.1
-
-    with pytest.raises(NearlyOutOfTime), times.stack():
-        raise AssertionError
-
-    assert times.n_finished == 3
 
 
 @pytest.fixture
@@ -56,7 +28,6 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     monkeypatch.setattr("sys.argv", ["job", str(write_chunks(chunks, tmp_path))])
     monkeypatch.setenv("SLURM_JOB_ID", "18")
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
-    monkeypatch.delenv("SLURM_JOB_END_TIME", raising=False)
     monkeypatch.setattr(job, "WAIT", 0.0)
 
     def run(train: Train, state: str | None = "RUNNING", refused: str = "") -> tuple[int, list[str]]:
@@ -78,26 +49,8 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
 def test_a_task_trains_the_cells_of_its_number(task: Task) -> None:
     seeds: list[int] = []
 
-    assert task(lambda stack, cells: seeds.extend(cell.config.seed for cell in cells)) == (0, [SHOW])
+    assert task(lambda stack, cells: seeds.extend(cell.config.seed for cell in cells)) == (0, [])
     assert seeds == [7]
-
-
-def test_a_task_knows_its_end_from_the_environment_or_from_the_controller(
-    task: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Slurm 22.05 sets no SLURM_JOB_END_TIME."""
-
-    def train(stack: Any, cells: Sequence[Cell]) -> None:
-        with stack():
-            time.sleep(0.02)
-        with stack():
-            raise AssertionError
-
-    monkeypatch.setattr(job, "MARGIN", 1e9)  # however little the first stack took, the next one is too long
-    ends = round(time.time()) + 1000
-    assert task(train, f"RUNNING StartTime={ends - 60} EndTime={ends}")[1] == [SHOW, REQUEUE]
-    monkeypatch.setenv("SLURM_JOB_END_TIME", str(ends))
-    assert task(train)[1] == [REQUEUE]
 
 
 def told(number: signal.Signals) -> None:
@@ -146,14 +99,14 @@ CANCELLED = "Cancelled; the same command goes on where it ended.\n"
 @pytest.mark.parametrize(
     ("train", "state", "status", "asked", "sentence"),
     [
-        (told_after_a_stack, "RUNNING", 1, [SHOW, REQUEUE], TIME),
-        (told_in_the_first_stack, "RUNNING", 1, [SHOW, REQUEUE], TIME),
+        (told_after_a_stack, "RUNNING", 1, [REQUEUE], TIME),
+        (told_in_the_first_stack, "RUNNING", 1, [REQUEUE], TIME),
         # One that finished no stack would be queued for ever.
-        (ended_in_the_first_stack, "RUNNING", 143, [SHOW], "set hydra.launcher.timeout_min higher"),
-        (ended_while_it_gives_claims_back, "RUNNING", 1, [SHOW, SHOW, REQUEUE], ROOM),
-        (ended_at_once, "RUNNING", 1, [SHOW, SHOW, REQUEUE], ROOM),
-        (ended_at_once, "CANCELLED", 143, [SHOW, SHOW], CANCELLED),
-        (ended_at_once, None, 143, [SHOW, SHOW], CANCELLED),
+        (ended_in_the_first_stack, "RUNNING", 143, [], "set hydra.launcher.timeout_min higher"),
+        (ended_while_it_gives_claims_back, "RUNNING", 1, [SHOW, REQUEUE], ROOM),
+        (ended_at_once, "RUNNING", 1, [SHOW, REQUEUE], ROOM),
+        (ended_at_once, "CANCELLED", 143, [SHOW], CANCELLED),
+        (ended_at_once, None, 143, [SHOW], CANCELLED),
     ],
 )
 def test_an_ended_task_is_queued_again_unless_it_was_cancelled(
@@ -174,7 +127,7 @@ def test_a_task_that_slurm_does_not_queue_again_says_who_may_go_on(
     task: Task, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Slurm refuses it also where it is about to queue the task by itself."""
-    assert task(told_after_a_stack, refused=REQUEUE) == (1, [SHOW, REQUEUE])
+    assert task(told_after_a_stack, refused=REQUEUE) == (1, [REQUEUE])
     assert capsys.readouterr().err == (
         "Its time is nearly over, and Slurm refuses to put it into the queue again. If Slurm does so by itself, it "
         "goes on where it ended; if not, the same command does.\n"
@@ -184,4 +137,5 @@ def test_a_task_that_slurm_does_not_queue_again_says_who_may_go_on(
 def test_a_task_without_scontrol_trains(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A container may have no programs of Slurm."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert job._scontrol("show", "job", "18") is None
+    monkeypatch.setenv("SLURM_JOB_ID", "18")
+    assert job._scontrol("show", "job") is None

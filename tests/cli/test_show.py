@@ -123,10 +123,9 @@ def test_what_workers_tell_is_shown_without_a_survey(
     monkeypatch.delattr(show, "survey")
     clock.now += 5000
 
-    with progress.shown(is_told=True) as told:
-        told.began(cells[1])
+    with progress.shown(is_told=True) as tell:
         finish(cells[1])
-        told.ended(cells[1])
+        tell(cells[1])
 
     assert out.getvalue() == "2 of 4 cells done, 1:23:20 gone, 2:46:40 left\n"
 

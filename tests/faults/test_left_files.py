@@ -1,6 +1,5 @@
 """Files that commands leave for one another, cut or filled with something else: left out, made again, or named."""
 
-import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from scarf_lightning.results import KnownData, keep_failure, known_data, note_da
 from scarf_lightning.results.index import read_summary
 from scarf_lightning.sweeping.cell import State, survey
 from scarf_lightning.sweeping.chunks import Chunk, read_chunk, write_chunks
-from scarf_lightning.sweeping.slurm import ARRAY, known_arrays
+from scarf_lightning.sweeping.slurm import ARRAY, IN_ARRAY, known_arrays
 from tests.cells import finish, results_in, some_cell
 from tests.results.test_notes import SomeSource
 
@@ -60,8 +59,8 @@ def chunk(folder: Path) -> Left:
 def job_array(folder: Path) -> Left:
     file = folder / "chunks" / "some" / ARRAY
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"job": "17", "keys": [["one", "two"]]}))
-    return file, lambda: known_arrays(folder), []
+    file.write_text(IN_ARRAY.format(17))
+    return file, lambda: known_arrays(folder), {}
 
 
 def summary(folder: Path) -> Left:

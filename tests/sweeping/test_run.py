@@ -117,7 +117,7 @@ def test_a_table_that_changed_since_its_cell_was_trained_is_named() -> None:
     (cell,) = cells_of("dataset=csv", "dataset.path=t.csv", "dataset.target=y")
 
     assert running._why_unfinished(SurveyedCell(cell, State.WAITING, Rows.of([])), {}) == (
-        "t.csv changed since it was trained; the same command trains on what is in it now"
+        ": t.csv changed since it was trained; the same command trains on what is in it now"
     )
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.sweeping import slurm
-from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import Chunk, read_chunk
 from scarf_lightning.sweeping.slurm import Detached, Slurm, SlurmOptions, known_arrays, tasks_in_queue
 from tests.cells import some_cell
@@ -95,13 +94,12 @@ def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
     with pytest.raises(Detached, match=r"^The job array 17 is in the queue with 2 cells\."):
         launch(2, detach=True)
 
-    (array,) = known_arrays(tmp_path / "results")
-    assert array.job == "17"
-    for number, chunk in enumerate(chunks(2)):
-        (cell,) = read_chunk(str(array.folder / f"{number:05d}.json"))
+    ((folder, number),) = known_arrays(tmp_path / "results").items()
+    assert number == "17"
+    for place, chunk in enumerate(chunks(2)):
+        (cell,) = read_chunk(str(folder / f"{place:05d}.json"))
         assert cell.key == chunk.cells[0].key
-        assert array.keys[number] == [cell.key]
-    script = (array.folder / "task.sh").read_text(encoding="utf-8")
+    script = (folder / "task.sh").read_text(encoding="utf-8")
     assert re.search(r"^exec \S*python\S* -m scarf_lightning.cli.job \S+/chunks/[0-9a-f]{32}$", script, re.MULTILINE)
 
 
@@ -132,9 +130,9 @@ def test_what_is_no_number_of_a_job_reaches_none_of_slurms_programs(
 ) -> None:
     with pytest.raises(Detached):
         launch(1, detach=True)
-    (array,) = known_arrays(tmp_path / "results")
-    note = array.folder / slurm.ARRAY
-    note.write_text(json.dumps({"job": job, "keys": array.keys}))
+    (folder,) = known_arrays(tmp_path / "results")
+    note = folder / slurm.ARRAY
+    note.write_text(slurm.IN_ARRAY.format(job), encoding="utf-8")
 
     with pytest.warns(RecordWarning, match=rf"^{note} is left out: it names no job array"):
         launch(1)
@@ -168,23 +166,24 @@ def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch
     assert not Path("results/chunks").exists()
 
 
-def test_tasks_that_print_their_error_and_finish_nothing_are_told(programs: Programs, tmp_path: Path) -> None:
-    cells: list[Cell] = [chunk.cells[0] for chunk in chunks(1)]
-    folder = tmp_path / "results" / "chunks" / "one"
-    folder.mkdir(parents=True)
-    (folder / "0.log").write_text("bash: module: command not found\n", encoding="utf-8")
-    array = slurm.SubmittedArray("17", folder, [[cell.key for cell in cells]])
-    programs.answer("squeue", "")
+def test_the_log_of_tasks_that_finish_nothing_is_named(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def print_an_error(_: Slurm, numbers: str) -> None:
+        (folder,) = known_arrays(tmp_path / "results")
+        (folder / "0.log").write_text("bash: module: command not found\n", encoding="utf-8")
 
-    with pytest.raises(RuntimeError, match="module: command not found"):
-        Slurm(options(), print)._wait([array], cells)
+    monkeypatch.setattr(Slurm, "_wait", print_an_error)
+
+    with pytest.raises(RuntimeError, match=r"^No task of the job array 17 finished a cell; see .*/0\.log$"):
+        launch(1)
 
 
 def test_where_slurm_is_not_installed_a_sentence_says_so(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(in_tmp))
 
     with pytest.raises(UsageError, match=r"there is no squeue here; run this on a login node"):
-        tasks_in_queue(["17"])
+        tasks_in_queue("17")
 
 
 def test_options_have_limits() -> None:
