@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from ..reporting.drawings import Drawing
     from ..reporting.making import MakeSection, Report, RowOf
 
-REFERENCE = "reference"
-"""The answer of a competitor that others are compared with."""
-IN_WANDB = ("effects", "summary", "worth")
+IN_WANDB = ("ablation", "effects", "summary", "worth")
 """The tables of a page that its run in W&B has."""
 OWN = ("results", "out", "sections", *NAMES)
 """The options of a report alone."""
@@ -75,13 +73,15 @@ class WrittenReport:
         index: its page.
         answer: in sentences.
         notes: sentences on what it covers and what is missing.
+        effects: the frame of effects, see `scarf_lightning.verdicts.frame_of`; empty if nothing is compared.
         tables: of the page, by the names of their files in its folder ``tables``, such as ``summary`` of all
-            competitors, ``effects`` of axes, and ``worth`` in labels.
+            competitors, ``effects``, and ``worth`` in labels.
     """
 
     index: Path
     answer: list[str]
     notes: list[str]
+    effects: pd.DataFrame
     tables: dict[str, Table]
 
     @property
@@ -92,9 +92,8 @@ class WrittenReport:
     @property
     def is_open(self) -> bool:
         """True if there are comparisons and of none we can tell."""
-        answers = [each for each in self.summary.get("answer", ()) if each != REFERENCE]
         # A page without comparisons asks nothing, so nothing is open.
-        return bool(answers) and all(each == UNDECIDED for each in answers)
+        return not self.effects.empty and bool((self.effects["answer"] == UNDECIDED).all())
 
     def __str__(self) -> str:
         return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), f"The report is {self.index.absolute()}"])
@@ -102,7 +101,8 @@ class WrittenReport:
     def _repr_html_(self) -> str:
         """The report in a notebook: the answer, the competitors, and where the page is."""
         first, *others = self.answer
-        table = [self.tables["summary"]._repr_html_()] if "summary" in self.tables else []
+        # The means of a product, the changes of a star, or all competitors.
+        table = [each._repr_html_() for each in [*self.tables.values()][:1]]
         place = paragraph(f"The report is {self.index.absolute()}")
         return "".join([heading(first), *map(paragraph, others), *table, place])
 
@@ -160,7 +160,7 @@ def report(
     )
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     page.answers.remember()
-    return WrittenReport(index, page.answer, [*page.about, *page.warnings], _tables(page))
+    return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, _tables(page))
 
 
 def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ..errors import enumeration
 from ..verdicts.answers import ENOUGH_TRIALS, MARGIN, UNDECIDED
+from ..verdicts.effects import Effect
 from ..verdicts.power import chance_of_answer
-from .comparisons import Comparison
 
 TRIED = (10, 20, 30, 50, 100)
 """Numbers of trials that may be advised."""
@@ -17,7 +17,7 @@ WORTHWHILE = 0.2
 """The chance below which trials are not advised: they would leave four comparisons in five open."""
 
 
-def trials_sentence(comparisons: Sequence[Comparison], margin: float = MARGIN) -> list[str]:
+def trials_sentence(comparisons: Sequence[Effect], margin: float = MARGIN) -> list[str]:
     """A sentence on the trials that would decide what is open, with the chance of each comparison.
 
     There is none over several tables, without predictions, and where no number of trials is worth its time.

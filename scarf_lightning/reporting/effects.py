@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,16 @@ from matplotlib.figure import Figure
 from ..errors import capitalised
 from ..intervals import Interval
 from ..metrics import Metric
-from ..verdicts.amounts import effect, effect_over, signed, unsigned, won
 from ..verdicts.answers import MARGIN, Answer
-from ..verdicts.verdict import Basis, Verdict
+from ..verdicts.effects import Effect
+from ..verdicts.verdict import Basis
+from ..verdicts.words import effect_in_words, references, shown_answer, signed, unsigned, won
 from ..verdicts.worth import Worth
 from .blocks import Picture
 from .cell_results import CellResults
-from .comparisons import Comparison
 from .levels import level_of
 from .names import shortened
 from .report_options import ReportOptions
-from .sentences import references, shown_answer
 from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
 from .worth_table import Valued, worth_in_words
 
@@ -43,60 +41,37 @@ KINDS: dict[Basis, str] = {
     "none": "",
 }
 MOST_ROWS = 20
+MOST_IN_A_FOREST = 12
+"""Datasets that have a line each in a figure."""
 MOST_FORESTS = 4
 """Comparisons that are shown dataset by dataset: the best ones."""
 
 
-@dataclass(frozen=True)
-class Effect:
-    """A line of the figure of differences.
-
-    Attributes:
-        label: of the competitor.
-        verdict: on it.
-        answer: claimed together with those of the other lines.
-        words: shown where the pointer is.
-        shown: the answer as it stands beside the line; the answer itself if not given.
-    """
-
-    label: str
-    verdict: Verdict
-    answer: Answer
-    words: str = ""
-    shown: str = ""
-
-
-def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture:
-    """The best comparisons with their intervals, best first."""
-    metric, comparisons = options.measure, comparisons[:MOST_ROWS]
-    words, lines, kinds = [], [], []
-    for each in comparisons:
-        # One text for readers who cannot see the figure, and a longer one for the pointer.
-        shown = shown_answer(each)
-        words.append(f"{each.label}: {effect(each, metric)}, {shown}")
-        size = effect_over(each, metric) if each.against else effect(each, metric)
-        lines.append(
-            Effect(each.label, each.verdict, each.claimed, f"{each.label}: {size}, {won(each)}; {shown}", shown)
-        )
-        kind = KINDS[each.verdict.basis]
+def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Picture:
+    """The first effects with their intervals."""
+    metric, effects = options.measure, effects[:MOST_ROWS]
+    words, kinds = [], []
+    for effect in effects:
+        words.append(f"{effect.label}: {effect_in_words(effect, metric)}, {shown_answer(effect)}")
+        kind = KINDS[effect.verdict.basis]
         # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
-        if kind and kind not in kinds and not math.isnan(each.verdict.low):
+        if kind and kind not in kinds and not math.isnan(effect.verdict.low):
             kinds.append(kind)
     interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
     size = unsigned(options.rope, metric)
     return Picture(
         "effects",
-        effects_figure(lines, metric, options.rope),
-        narrow=effects_figure(lines, metric, options.rope, is_narrow=True),
-        alt=f"Improvement in {metric.label} with 95 % intervals, best first. {'; '.join(words)}.",
-        caption=f"Improvement in {metric.label} over {references(comparisons)}{interval}. The grey band holds "
+        effects_figure(effects, metric, options.rope),
+        narrow=effects_figure(effects, metric, options.rope, is_narrow=True),
+        alt=f"Improvement in {metric.label} with 95 % intervals. {'; '.join(words)}.",
+        caption=f"Improvement in {metric.label} over {references(effects)}{interval}. The grey band holds "
         f"differences up to {size}, which are of no consequence. A hollow point: size open; grey: undecided.",
     )
 
 
 @styled()
 def effects_figure(
-    lines: Sequence[Effect], metric: Metric, margin: float = MARGIN, *, is_narrow: bool = False
+    effects: Sequence[Effect], metric: Metric, margin: float = MARGIN, *, is_narrow: bool = False
 ) -> Figure:
     """A line a comparison: improvement and interval, coloured by the answer, over the band without consequence.
 
@@ -106,50 +81,48 @@ def effects_figure(
     width, height = PAGE * 1.3, 0.21
     if is_narrow:
         width, height = COLUMN * 1.1, 0.34
-    figure, (axes,) = new_figure(width, 0.6 + height * len(lines))
+    figure, (axes,) = new_figure(width, 0.6 + height * len(effects))
     scale = metric.difference_scale
     _band(axes, metric, margin)
-    for y, each in enumerate(lines):
-        verdict, shade = each.verdict, COLOUR_OF[each.answer]
-        face = "white" if each.answer in HOLLOW else shade
-        ends = [scale * verdict.low, scale * verdict.high]
-        middle = [scale * verdict.difference]
-        (line,) = axes.plot(ends, [y, y], color=shade, lw=1.8)
-        (point,) = axes.plot(middle, [y], "o", color=shade, ms=5, mfc=face)
-        words = each.words or f"{each.label}: {each.answer}"
+    for y, effect in enumerate(effects):
+        verdict, shade = effect.verdict, COLOUR_OF[effect.claimed]
+        face = "white" if effect.claimed in HOLLOW else shade
+        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=shade, lw=1.8)
+        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
+        words = f"{effect.label}: {effect_in_words(effect, metric)}, {won(effect)}; {shown_answer(effect)}"
         tip(line, words)
         tip(point, words)
     # The limits run downwards: the first line is the uppermost one.
-    axes.set_ylim(len(lines) - 0.5, -0.7 if is_narrow else -0.5)
+    axes.set_ylim(len(effects) - 0.5, -0.7 if is_narrow else -0.5)
     axes.set_xlabel(_improvement(metric))
     if is_narrow:
-        _name_above(axes, lines)
+        _name_above(axes, effects)
     else:
-        _name_beside(axes, lines)
+        _name_beside(axes, effects)
     return figure
 
 
-def _name_above(axes: Axes, lines: Sequence[Effect]) -> None:
+def _name_above(axes: Axes, effects: Sequence[Effect]) -> None:
     """Write each line's name and answer above it."""
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    names = shortened([each.label for each in lines], 44)
+    names = shortened([effect.label for effect in effects], 44)
     # Across in shares of the axes' width, upwards in lines.
     position = axes.get_yaxis_transform()
-    for y, each in enumerate(lines):
-        words = f"{names[each.label]}: {each.shown or each.answer}"
+    for y, effect in enumerate(effects):
+        words = f"{names[effect.label]}: {shown_answer(effect)}"
         axes.text(0, y - 0.25, words, transform=position, fontsize=7, va="bottom")
 
 
-def _name_beside(axes: Axes, lines: Sequence[Effect]) -> None:
+def _name_beside(axes: Axes, effects: Sequence[Effect]) -> None:
     """Write names to the left of the lines, and answers to the right of them."""
-    names = shortened([each.label for each in lines], 60)
-    places = range(len(lines))
-    axes.set_yticks(places, [names[each.label] for each in lines])
+    names = shortened([effect.label for effect in effects], 60)
+    places = range(len(effects))
+    axes.set_yticks(places, [names[effect.label] for effect in effects])
     # Axes have labels on one side, so answers are those of a second pair.
     right = axes.twinx()
     right.set_ylim(axes.get_ylim())
-    right.set_yticks(places, [each.shown or each.answer for each in lines])
+    right.set_yticks(places, list(map(shown_answer, effects)))
     right.tick_params(axis="y", length=0)
     right.spines[:].set_visible(False)
 
@@ -168,54 +141,48 @@ def _improvement(metric: Metric) -> str:
     return f"improvement in {metric.label}{unit}"
 
 
-def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture | None:
-    """The effect on each dataset with its interval; None for one dataset or for many."""
-    chosen = [each for each in comparisons if each.by_dataset][:MOST_FORESTS]
+def forest_picture(effects: Sequence[Effect], options: ReportOptions) -> Picture | None:
+    """The first effects on each dataset with its interval; None for one dataset or for many."""
+    chosen = [effect for effect in effects if 1 < len(effect.cells) <= MOST_IN_A_FOREST][:MOST_FORESTS]
     if not chosen:
         return None
-    metric = options.measure
-    has_intervals = False
+    metric, margin = options.measure, options.rope
     words = []
-    for each in chosen:
-        for name, verdict in zip(each.datasets, each.by_dataset, strict=True):
-            words.append(f"{each.label} on {name} {signed(verdict.difference, metric)}")
-            has_intervals |= not math.isnan(verdict.low)
-    intervals = ", with the 95 % interval of that dataset alone" if has_intervals else ""
+    for effect in chosen:
+        for name, verdict in zip(effect.cells, effect.by_table(metric, margin), strict=True):
+            words.append(f"{effect.label} on {name} {signed(verdict.difference, metric)}")
     return Picture(
         "by-dataset",
         forest_figure(chosen, options),
         alt=f"Improvement in {metric.label} on each dataset. {'; '.join(words)}.",
-        caption=f"Improvement in {metric.label} over {references(chosen)} on each dataset{intervals}. The grey band "
-        f"holds differences up to {unsigned(options.rope, metric)}.",
+        caption=f"Improvement in {metric.label} over {references(chosen)} on each dataset, with the 95 % interval of "
+        f"that dataset alone where it is known. The grey band holds differences up to {unsigned(margin, metric)}.",
     )
 
 
 @styled()
-def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> Figure:
-    """A panel a comparison, a line a dataset: its effect and interval; below them the mean over datasets."""
+def forest_figure(effects: Sequence[Effect], options: ReportOptions) -> Figure:
+    """A panel an effect, a line a dataset: difference and interval; below them the mean over datasets."""
     metric, scale = options.measure, options.measure.difference_scale
-    are_several = len(comparisons) > 1
-    most_lines = 1 + max(len(each.by_dataset) for each in comparisons)
+    are_several = len(effects) > 1
     width = PAGE * 1.2 if are_several else PAGE * 0.62
-    figure, panels = new_figure(width, 0.75 + 0.21 * most_lines, 1, len(comparisons), sharex=True)
-    titles = shortened([each.label for each in comparisons], 30)
-    for axes, each in zip(panels, comparisons, strict=True):
+    most = 1 + max(len(effect.cells) for effect in effects)
+    figure, panels = new_figure(width, 0.75 + 0.21 * most, 1, len(effects), sharex=True)
+    titles = shortened([effect.label for effect in effects], 30)
+    for axes, effect in zip(panels, effects, strict=True):
         _band(axes, metric, options.rope)
-        for y, (name, verdict) in enumerate(zip(each.datasets, each.by_dataset, strict=True)):
-            ends = [scale * verdict.low, scale * verdict.high]
-            middle = [scale * verdict.difference]
-            (line,) = axes.plot(ends, [y, y], color=COLOURS[0], lw=1.4)
-            axes.plot(middle, [y], "o", color=COLOURS[0], ms=4)
+        for y, (name, verdict) in enumerate(zip(effect.cells, effect.by_table(metric, options.rope), strict=True)):
+            (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
+            axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
             tip(line, f"{name}: {signed(verdict.difference, metric)}")
         # The mean is below the datasets, black and with a diamond, as in a meta-analysis.
-        last = len(each.datasets)
-        axes.plot([scale * each.verdict.average], [last], "D", color="black", ms=5)
-        names = shortened(each.datasets, 24)
-        labels = [names[name] for name in each.datasets]
-        axes.set_yticks(range(last + 1), [*labels, "mean"])
+        last = len(effect.cells)
+        axes.plot([scale * effect.verdict.average], [last], "D", color="black", ms=5)
+        names = shortened(effect.cells, 24)
+        axes.set_yticks(range(last + 1), [*(names[name] for name in effect.cells), "mean"])
         axes.set_ylim(last + 0.6, -0.6)
-        # The caption names the only comparison already.
-        axes.set_title(titles[each.label] if are_several else "")
+        # The caption names the only effect already.
+        axes.set_title(titles[effect.label] if are_several else "")
     figure.supxlabel(_improvement(metric), fontsize=8)
     return figure
 
@@ -223,7 +190,7 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
 def label_curve(
     results: CellResults,
     options: ReportOptions,
-    comparisons: Sequence[Comparison] = (),
+    comparisons: Sequence[Effect] = (),
     valued: Sequence[Valued] = (),
 ) -> Picture:
     """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first.
@@ -241,12 +208,12 @@ def label_curve(
             levels.append(f"{metric.shown(level.mean)} with {n_labels:g}")
         words.append(f"{name}: {', '.join(levels)}")
     # Arrows of more than one competitor would hide its points.
-    marked = [(comparison, worth) for comparison, worth in valued if comparison.name == valued[0][0].name]
+    marked = [(comparison, worth) for comparison, worth in valued if comparison.what == valued[0][0].what]
     worth_in_caption = ""
     arrows: list[tuple[Point, Worth]] = []
     for comparison, worth in marked:
         assert comparison.labels is not None
-        arrows.append((points[comparison.name][comparison.labels], worth))
+        arrows.append((points[comparison.what][comparison.labels], worth))
     if marked:
         words += worth_in_words(marked)
         worth_in_caption = f" Arrows lead to where {marked[0][0].reference} has the same metric: the worth in labels."
@@ -272,7 +239,7 @@ Point = tuple[float, Interval]
 
 
 def curve_points(
-    results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()
+    results: CellResults, options: ReportOptions, comparisons: Sequence[Effect] = ()
 ) -> dict[str, dict[float, Point]]:
     """For each competitor by each budget of labels, which may be infinity, its number of labels and the metric."""
     metric = options.measure

@@ -60,17 +60,6 @@ BUDGET = ("regime.labels", "regime.labelled")
 """Options of a regime that say how many rows keep their labels, or which share of them."""
 
 
-def at(context: str) -> str:
-    """A context as the end of a clause: `` on iris``, `` with 20 labels``.
-
-    >>> at("on iris"), at("20 labels"), at("")
-    (' on iris', ' with 20 labels', '')
-    """
-    if not context:
-        return ""
-    return f" {context}" if context.startswith(ON) else f" with {context}"
-
-
 def is_context(column: str) -> bool:
     """True for a column across whose values nothing is compared: how many labels there are, and the seed."""
     section, _, _ = column.partition(".")
@@ -281,18 +270,16 @@ def competition(
     columns, contexts = (compared, contexts) if compared else (contexts, [])
     budgets = _label_budgets(rows, contexts) if contexts else None
     names = named(columns or ["pretrain", "method"])
-    if budgets is not None:
-        # By the budget: two regimes may ask for one number of labels in two ways.
-        return Competition(
-            compared, names, {label: labels_in_words(budget) for label, budget in budgets.items()}, budgets
-        )
-    places = named(contexts) if contexts else dict.fromkeys(names, "")
+    # By the budget: two regimes may ask for one number of labels in two ways.
+    places = {label: labels_in_words(budget) for label, budget in (budgets or {}).items()}
+    if budgets is None:
+        places = named(contexts) if contexts else dict.fromkeys(names, "")
     datasets = {row["dataset"] for row in rows.values()}
     # The sign test over so few tables finds nothing, so each has an answer of its own.
     if 1 < len(datasets) < FEWEST_TABLES:
         for label, row in rows.items():
             places[label] = f"{ON}{row['dataset']}" + (f" with {places[label]}" if places[label] else "")
-    return Competition(compared, names, places)
+    return Competition(compared, names, places, budgets)
 
 
 def _label_budgets(rows: Mapping[int, Row], contexts: Sequence[str]) -> dict[int, float] | None:

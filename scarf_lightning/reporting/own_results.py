@@ -1,4 +1,4 @@
-"""Verdicts on results of any library, with the figure of a report."""
+"""Effects of results of any library, with the figure of a report."""
 
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..importing import require
 from ..verdicts import ComparedResults
-from ..verdicts.compare import compare as judged
+from ..verdicts import compare as compare_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,14 +19,12 @@ class ShownResults(ComparedResults):
     def figure(self) -> "Figure":
         """The differences with their intervals, best first."""
         require("matplotlib", "A figure")
-        from .effects import Effect, effects_figure
+        from .effects import effects_figure
 
-        lines = [Effect(each.label, each.verdict, each.claimed) for each in self.comparisons]
-        return effects_figure(lines, self.metric, self.margin)
+        return effects_figure(self.effects, self.metric, self.margin)
 
 
-@wraps(judged)
+@wraps(compare_frame)
 def compare(frame: pd.DataFrame, **options: Any) -> ShownResults:
     """As `scarf_lightning.verdicts.compare`, with a method ``figure``."""
-    found = judged(frame, **options)
-    return ShownResults(**vars(found))
+    return ShownResults(**vars(compare_frame(frame, **options)))

@@ -1,21 +1,35 @@
-"""All that results are asked, and the answers, as the page, the terminal and loggers read them."""
+"""The effects of a report's cells, as the page, the terminal and loggers show them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..verdicts.amounts import effect, won
-from ..verdicts.answers import HELPING
-from .ablation import ablation_in_words, is_ablation
-from .axis_sentences import axis_answers
+import pandas as pd
+
+from ..metrics import Metric
+from ..verdicts.answers import UNDECIDED
+from ..verdicts.effects import (
+    Cell,
+    Effect,
+    Sums,
+    answered,
+    best_first,
+    effects_beside,
+    effects_of_labels,
+    effects_of_product,
+    frame_of,
+    star_of,
+)
+from ..verdicts.words import sentences
 from .blocks import named
-from .by_axis import AnswersByAxis, answers_by_axis, asked, product_of
+from .by_axis import Product, ReportNames, product_in
 from .cell_results import CellResults
-from .comparisons import Comparison, answered, compare_all
-from .names import at
-from .remembered_looks import remember_looks
+from .learning import LEARNS_NOTHING
+from .levels import trials_of
+from .names import columns_in_words, text_of
+from .pairing import named_reference, pairs_of
+from .remembered_looks import looks_at, remember_looks
 from .report_options import ReportOptions
-from .sentences import answer_in_words, claims_in_words
 from .worth_table import Valued, worths
 
 
@@ -25,19 +39,24 @@ class Answers:
 
     Attributes:
         results, options: that they are by.
-        every: the comparisons of all competitors with their references, baselines too, best first.
-        by_axis: the answers by axis, if the cells are a product of axes.
+        effects: the frame of effects: of the axes of a product and their interactions, or else best first.
+        product: the cells as a product, if they are one.
     """
 
     results: CellResults
     options: ReportOptions
-    every: Sequence[Comparison]
-    by_axis: AnswersByAxis | None = None
+    effects: Sequence[Effect]
+    product: Product | None = None
 
     @cached_property
-    def comparisons(self) -> Sequence[Comparison]:
-        """The comparisons that are answered."""
-        return answered(self.every)
+    def frame(self) -> pd.DataFrame:
+        """The frame of effects, see `verdicts.effects.frame_of`."""
+        return frame_of(self.effects)
+
+    @cached_property
+    def comparisons(self) -> Sequence[Effect]:
+        """The effects that are answered. A baseline is in the table alone, unless nothing else is compared."""
+        return [each for each in self.effects if not each.is_baseline] or self.effects
 
     @cached_property
     def worths(self) -> Sequence[Valued]:
@@ -45,14 +64,24 @@ class Answers:
         return worths(self.comparisons, self.results, self.options.measure)
 
     @property
-    def asked(self) -> Sequence[Comparison]:
-        """The comparisons that advice is about."""
-        return self.comparisons if self.by_axis is None else asked(self.by_axis)
+    def is_star(self) -> bool:
+        """True if each effect is a change beside the base of a star."""
+        return bool(self.effects) and all(each.kind == "change" for each in self.effects)
+
+    @property
+    def asked(self) -> Sequence[Effect]:
+        """The effects that advice is about: interactions only where all others are answered."""
+        others = [each for each in self.comparisons if each.kind != "interaction"]
+        return others if any(each.claimed == UNDECIDED for each in others) else self.comparisons
+
+    @property
+    def in_words(self) -> list[str]:
+        """The answer in sentences; none if nothing is compared."""
+        return sentences(self.effects, self.options.measure) if self.effects else []
 
     def remember(self) -> None:
         """Remember in the store that these answers were shown: further looks at the same cells are stricter."""
-        axes = [] if self.by_axis is None else [*self.by_axis.effects, *self.by_axis.interactions]
-        remember_looks([*self.every, *axes], self.results, self.options)
+        remember_looks(self.effects, self.results, self.options)
 
     @property
     def other_kind_note(self) -> str:
@@ -69,39 +98,71 @@ class Answers:
             f"{named(list(kinds))}. Name another metric=, or report these datasets by themselves."
         )
 
-    @property
-    def in_words(self) -> list[str]:
-        """The answer in sentences; none if nothing is compared."""
-        if self.by_axis is not None:
-            every = [*self.by_axis.effects, *self.by_axis.interactions]
-            return [*axis_answers(self.by_axis, self.options), *claims_in_words(every)]
-        if not self.comparisons:
-            return []
-        if is_ablation(self.comparisons):
-            sentences = ablation_in_words(self.comparisons, self.results, self.options.measure)
-            return [*sentences, *claims_in_words(self.comparisons)]
-        return [*answer_in_words(self.comparisons, self.options), *self._beaten_in_words]
-
-    @property
-    def _beaten_in_words(self) -> list[str]:
-        """A sentence on each reference that the constant answer beats."""
-        sentences = []
-        for each in self.every:
-            if each.is_baseline and each.claimed in HELPING and each not in self.comparisons:
-                size = effect(each, self.options.measure)
-                sentences.append(f"The constant answer beats {each.against}{at(each.context)}: {size}, {won(each)}.")
-        return sentences
-
 
 def answers_of(results: CellResults, options: ReportOptions) -> Answers:
-    """Compare all cells, and answer by axis where they are a product of axes.
+    """The effects of all cells, with the answers that hold together after all looks that the store remembers.
 
     Raises:
         UsageError: no competitor is the reference that the options name.
     """
-    every = compare_all(results, options)
-    if not every:
-        return Answers(results, options, every)
-    product = product_of(results, options)
-    by_axis = None if product is None else answers_by_axis(product, results, options)
-    return Answers(results, options, every, by_axis)
+    effects, product = judged_effects(results, options)
+    found = answered(effects, options.rope, looks_at(results, options))
+    return Answers(results, options, best_first(found), product)
+
+
+def judged_effects(results: CellResults, options: ReportOptions) -> tuple[list[Effect], Product | None]:
+    """Every effect of which both sides have a trial, before it is answered together with the others; and the product.
+
+    Raises:
+        UsageError: no competitor is the reference that the options name.
+    """
+    metric, by = options.measure, Sums(options.measure, options.rope)
+    cells = cells_in(results, metric)
+    product = product_in(results, cells, options.reference)
+    if product is not None:
+        effects = effects_of_product(product.cells, product.axes, by, ReportNames(results.labels))
+    else:
+        star = changes_in(results, cells, options.reference)
+        axes = (columns_in_words(results.compared),)
+        by_label = {cell.key: cell for cell in cells}
+        pairs = star or [
+            (by_label[one], by_label[other], words) for one, other, words in pairs_of(results, options.reference)
+        ]
+        measured = [pair for pair in pairs if pair[0].trials.values and pair[1].trials.values]
+        effects = effects_beside(measured, by, kind="change" if star else "competitor", axes=axes)
+    return [*effects, *effects_of_labels(effects, by)], product
+
+
+def changes_in(
+    results: CellResults, cells: Sequence[Cell], reference: str | None = None
+) -> list[tuple[Cell, Cell, str]]:
+    """Each change of one thing beside the base, if the cells are a star, see `verdicts.effects.star_of`."""
+    names = results.competition.names
+    bases = None if reference is None else {names[label] for label in named_reference(results, reference)}
+    if results.competition.budgets is not None or len(bases or ()) > 1:
+        return []
+    return star_of(cells, results.axes, bases)
+
+
+def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
+    """The cells of a report as the evaluator takes them, by their labels."""
+    competing = results.competition
+    contexts = set(competing.contexts.values())
+    cells = []
+    for label, row in results.rows.items():
+        # A context that all cells share says nothing, unless it is a number of labels.
+        is_said = len(contexts) > 1 or competing.budgets is not None
+        cell = Cell(
+            table=row["dataset"],
+            name=competing.names[label],
+            trials=trials_of(results, label, metric),
+            options={column: text_of(row[column]) for column in results.axes if row.get(column) is not None},
+            context=competing.contexts[label] if is_said else "",
+            labels=None if competing.budgets is None else competing.budgets[label],
+            key=label,
+            fault="" if row["method"] == LEARNS_NOTHING else results.sign_of(label),
+            has_network=row.get("network") is not None,
+            is_baseline=row["method"] == LEARNS_NOTHING,
+        )
+        cells.append(cell)
+    return cells

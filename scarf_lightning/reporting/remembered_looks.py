@@ -1,16 +1,15 @@
 """The looks at comparisons, as the store remembers them: what was seen before makes the next answer stricter."""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import Field, replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any
 
 from ..errors import RecordWarning
 from ..results import keep_looks, read_looks
 from ..verdicts.answers import Levels
+from ..verdicts.effects import Effect
 from ..verdicts.looks import Look
-from ..verdicts.verdict import Verdict, after_looks
 from .cell_results import CellResults
 from .report_options import ReportOptions
 
@@ -18,35 +17,12 @@ Pair = tuple[str, str]
 """Fingerprints of a cell and of its reference."""
 
 
-class Judged(Protocol):
-    """A comparison with its verdict, see `comparisons.Comparison`."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-
-    @property
-    def pairs(self) -> Sequence[tuple[int, int]]: ...
-    @property
-    def question(self) -> str: ...
-    @property
-    def verdict(self) -> Verdict: ...
-
-
-J = TypeVar("J", bound=Judged)
-
-
-def after_all_looks(comparisons: Sequence[J], results: CellResults, options: ReportOptions) -> list[J]:
-    """The comparisons with levels that hold after all looks that the store remembers; results of no store have none."""
+def looks_at(results: CellResults, options: ReportOptions) -> Callable[[Effect], Sequence[Look]]:
+    """A function that gives the looks at an effect which the store remembers; none for results of no store."""
     store = _store(results)
-    if store is None:
-        return list(comparisons)
-    known = read_looks(store)
-    found = []
-    for each in comparisons:
-        looks = _looks_at(results, each, options.measure.name, known)
-        verdict = after_looks(each.verdict, looks, options.rope)
-        trials = {verdict.looked_at, *(look.trials for look in looks)}
-        found.append(replace(each, verdict=verdict, looks=tuple(sorted(trials))))
-    return found
+    known = [] if store is None else read_looks(store)
+    metric = options.measure.name
+    return lambda effect: _looks_at(results, effect, metric, known) if known else []
 
 
 def _store(results: CellResults) -> Path | None:
@@ -55,20 +31,20 @@ def _store(results: CellResults) -> Path | None:
     return stores.pop() if len(stores) == 1 else None
 
 
-def _looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence[Mapping[str, Any]]) -> list[Look]:
-    """The looks that were taken at a comparison.
+def _looks_at(results: CellResults, effect: Effect, metric: str, known: Sequence[Mapping[str, Any]]) -> list[Look]:
+    """The looks that were taken at an effect.
 
     Over tables these are all looks at some of its tables together; tables that were added later are further trials. On
     a table a look must be at all of its cells: an interaction shares some of them with another one.
 
     Args:
         results: of the report.
-        judged: the comparison.
-        metric: by which it is judged.
+        effect: of them.
+        metric: by which it is measured.
         known: all looks of the store.
     """
-    tables = _fingerprints(results, judged)
-    question = _question(judged, metric)
+    tables = _fingerprints(results, effect)
+    question = _question(effect, metric)
     looks = []
     for look in known:
         try:
@@ -90,8 +66,8 @@ def _looks_at(results: CellResults, judged: Judged, metric: str, known: Sequence
     return looks
 
 
-def remember_looks(comparisons: Sequence[Judged], results: CellResults, options: ReportOptions) -> None:
-    """Remember that comparisons, with their levels after the looks before, were shown.
+def remember_looks(effects: Sequence[Effect], results: CellResults, options: ReportOptions) -> None:
+    """Remember that effects, with their levels after the looks before, were shown.
 
     Of a store that cannot be written a warning says so. Results of no store are not remembered.
     """
@@ -100,14 +76,14 @@ def remember_looks(comparisons: Sequence[Judged], results: CellResults, options:
         return
     metric, margin, known = options.measure.name, options.rope, read_looks(store)
     taken = []
-    for judged in comparisons:
-        verdict = judged.verdict
-        seen = {look.trials for look in _looks_at(results, judged, metric, known)}
+    for effect in effects:
+        verdict = effect.verdict
+        seen = {look.trials for look in _looks_at(results, effect, metric, known)}
         # A look at which nothing may be claimed is none, and neither is one at trials that were seen already.
         if verdict.basis == "none" or verdict.has_few_trials or verdict.looked_at in seen:
             continue
-        look = _question(judged, metric) | {
-            "pairs": sorted(set[Pair]().union(*_fingerprints(results, judged))),
+        look = _question(effect, metric) | {
+            "pairs": sorted(set[Pair]().union(*_fingerprints(results, effect))),
             "margin": margin,
             "trials": verdict.looked_at,
             "gain": verdict.difference > 0,
@@ -122,15 +98,15 @@ def remember_looks(comparisons: Sequence[Judged], results: CellResults, options:
         )
 
 
-def _question(judged: Judged, metric: str) -> dict[str, Any]:
+def _question(effect: Effect, metric: str) -> dict[str, Any]:
     """What a look must be about: an effect of an axis, or a claim over tables, is not that of two cells."""
-    return {"metric": metric, "claim": judged.verdict.claim, "question": judged.question}
+    return {"metric": metric, "claim": effect.verdict.claim, "question": effect.question}
 
 
-def _fingerprints(results: CellResults, judged: Judged) -> list[set[Pair]]:
+def _fingerprints(results: CellResults, effect: Effect) -> list[set[Pair]]:
     """The fingerprints of both cells of each pair, table by table: the names of their folders."""
     tables: dict[str, set[Pair]] = {}
-    for cell, reference in judged.pairs:
+    for cell, reference in effect.pairs:
         pair = results.folders[cell].name, results.folders[reference].name
         tables.setdefault(results.rows[cell]["dataset"], set()).add(pair)
     return list(tables.values())

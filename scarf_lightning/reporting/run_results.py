@@ -33,7 +33,7 @@ class ComparedRun:
         """The answer in sentences; none if nothing is compared."""
         answers = self.answers
         sentences = list(answers.in_words)
-        if answers.comparisons:
+        if answers.effects:
             sentences.append(answers.other_kind_note)
             sentences += trials_sentence(answers.asked, answers.options.rope)
         return list(filter(None, sentences))

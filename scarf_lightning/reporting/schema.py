@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..metrics import metrics
-from ..verdicts.judging import Judged
+from ..verdicts.effects import Effect
 
 OF_A_METRIC = {
     "{}": "mean of {label} over trials; of several datasets, the mean of their means",
@@ -36,36 +36,24 @@ OF_A_COMPARISON = {
     "reason": "why there is no answer: a side that has not learnt, or what a claim lacks",
 }
 
-IN_FILES = {
-    "low": "difference_low", "high": "difference_high", "p": "p_direction",
+OF_EFFECTS = {
+    "what": "value, change, competitor or interaction", "against": "what it is compared with",
+    "over": "settings of the other axes that it is a mean over", "context": OF_A_COMPARISON["context"],
+    "n": "trials that both sides have, or datasets if there are several",
+    "difference": "improvement, higher is better; of an interaction by how much an effect is larger; over datasets the "
+    "median one's",
+    "low": "lower end of the 95 % interval of the difference", "high": "upper end of that interval",
+    "answer": "one of six answers, claimed together with those of its axis, or of its kind",
+    "why": "what a claim lacks, or why there is no answer", "p": OF_A_COMPARISON["p_direction"],
+    **{name: OF_A_COMPARISON[name] for name in ("claim", "basis", "trials", "datasets", "won", "lost")},
+    "mean": "the mean improvement, also over datasets",
 }  # fmt: skip
-"""Columns of `Judged.columns` that have a longer name in files, where a level has an interval of its own."""
+"""Columns of the frame of effects."""
 
 TABLES: dict[str, Mapping[str, str]] = {
     "summary": {"competitor": "name of the competitor", **OF_A_METRIC, **OF_A_COMPARISON},
-    "ablation": {
-        "change": "override by which the cell differs from the base", "base": "setting of the base",
-        "context": OF_A_COMPARISON["context"], **OF_A_METRIC,
-        "difference": OF_A_COMPARISON["difference"],
-        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
-        "answer": "one of six answers, claimed together with those of the other changes",
-        "p_direction": OF_A_COMPARISON["p_direction"],
-        "trials": OF_A_COMPARISON["trials"], "datasets": OF_A_COMPARISON["datasets"],
-    },
-    "effects": {
-        "effect": "axis, or two axes whose interaction it is",
-        "value": "value of the axis, or of both", "reference": "value that it is compared with, or of both",
-        "over": "settings of the other axes that it is a mean over, or the one that it is within",
-        "context": OF_A_COMPARISON["context"],
-        "answer": "one of six answers, claimed together with the others on the axis, or on interactions",
-        "answer_alone": OF_A_COMPARISON["answer_alone"], "claim": OF_A_COMPARISON["claim"],
-        "basis": OF_A_COMPARISON["basis"],
-        "difference": "improvement; of an interaction by how much it is larger than with the reference",
-        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
-        "p_direction": OF_A_COMPARISON["p_direction"],
-        "trials": "trials that all of its settings have; of several datasets the fewest",
-        "datasets": OF_A_COMPARISON["datasets"], "reason": OF_A_COMPARISON["reason"],
-    },
+    "ablation": OF_EFFECTS | OF_A_METRIC,
+    "effects": OF_EFFECTS,
     "means": {
         "context": OF_A_COMPARISON["context"], "mean": "mean of the metric of the setting",
         "mean_low": "lower end of its 95 % interval", "mean_high": "upper end of its 95 % interval",
@@ -168,11 +156,13 @@ def meaning_of(table: str, column: str, options: Iterable[str] = ()) -> str:
     return OPTION if column in options else ""
 
 
-def evidence_columns(comparison: Judged) -> dict[str, Any]:
-    """The answer on a comparison and its evidence, by the columns that files have for them."""
-    columns = {IN_FILES.get(name, name): value for name, value in comparison.columns.items()}
-    verdict = comparison.verdict
-    return columns | {"answer_alone": verdict.answer, "reason": verdict.reason or comparison.why}
+def evidence_columns(effect: Effect) -> dict[str, Any]:
+    """The answer on an effect and its evidence, by the columns that tables of levels have for them."""
+    verdict, row = effect.verdict, effect.row
+    return {name: row[name] for name in ("answer", "claim", "basis", "difference", "trials", "datasets")} | {
+        "difference_low": verdict.low, "difference_high": verdict.high, "p_direction": row["p"],
+        "answer_alone": verdict.answer, "reason": row["why"],
+    }  # fmt: skip
 
 
 def arrange_columns(table: str, frame: pd.DataFrame) -> pd.DataFrame:

@@ -5,25 +5,25 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from ..metrics import Metric
+from ..verdicts.effects import Effect
 from ..verdicts.frame import Trials
+from ..verdicts.words import references
 from ..verdicts.worth import REACH, Worth, worth_of_trials, worth_sentence
 from .blocks import Table, table
 from .cell_results import CellResults
-from .comparisons import Comparison
 from .levels import trials_of
 from .names import labels_in_words
 from .schema import arrange_columns
-from .sentences import references
 
 MOST_SAID = 3
 """Competitors of which a page's answer says the worth; its table has all."""
 ALIKE = 1.1
 """Numbers of labels by which tables may differ, as parts of each other, and still be one point of a curve."""
 
-Valued = tuple[Comparison, Worth]
+Valued = tuple[Effect, Worth]
 
 
-def worths(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> list[Valued]:
+def worths(comparisons: Sequence[Effect], results: CellResults, metric: Metric) -> list[Valued]:
     """The worth of each competitor at each number of labels, networks first; none without a curve over labels."""
     budgets = results.competition.budgets
     if budgets is None:
@@ -35,12 +35,12 @@ def worths(comparisons: Sequence[Comparison], results: CellResults, metric: Metr
             continue
         if found := _worth(each, results, metric):
             known.append((each, found))
-    # Comparisons come best first; a question on pre-training is answered before one on rivals.
-    places = {name: place for place, name in enumerate(dict.fromkeys(each.name for each, _ in known))}
-    return sorted(known, key=lambda valued: (valued[0].is_rival, places[valued[0].name], valued[1].labels))
+    # Effects come best first; a question on pre-training is answered before one on rivals.
+    places = {name: place for place, name in enumerate(dict.fromkeys(each.what for each, _ in known))}
+    return sorted(known, key=lambda valued: (valued[0].is_rival, places[valued[0].what], valued[1].labels))
 
 
-def _worth(comparison: Comparison, results: CellResults, metric: Metric) -> Worth | None:
+def _worth(comparison: Effect, results: CellResults, metric: Metric) -> Worth | None:
     """The worth of a competitor at the number of labels of one comparison."""
     curves = _curves(comparison, results)
     numbers = _numbers_of_labels(curves, results)
@@ -54,7 +54,7 @@ def _worth(comparison: Comparison, results: CellResults, metric: Metric) -> Wort
     return worth_of_trials(competitor, reference, numbers[comparison.labels], metric)
 
 
-def _curves(comparison: Comparison, results: CellResults) -> list[dict[float, int]]:
+def _curves(comparison: Effect, results: CellResults) -> list[dict[float, int]]:
     """The cells of the reference by budget, on each dataset of a comparison."""
     competing = results.competition
     assert competing.budgets is not None
@@ -83,7 +83,7 @@ def worth_in_words(valued: Sequence[Valued]) -> list[str]:
     """A sentence on each of the first competitors, at most `MOST_SAID`."""
     by_name: dict[str, list[Valued]] = {}
     for each in valued:
-        by_name.setdefault(each[0].name, []).append(each)
+        by_name.setdefault(each[0].what, []).append(each)
     sentences = []
     for name, competitor_worths in list(by_name.items())[:MOST_SAID]:
         sentences.append(worth_sentence(name, {_at(comparison): worth for comparison, worth in competitor_worths}))
@@ -94,8 +94,8 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
     """The worth of each competitor at each number of labels."""
     rows, data = [], []
     for comparison, worth in valued:
-        rows.append((comparison.name, _at(comparison), worth.times, worth.ends or None, worth.curve))
-        data.append({"competitor": comparison.name, "reference": comparison.reference} | worth.columns)
+        rows.append((comparison.what, _at(comparison), worth.times, worth.ends or None, worth.curve))
+        data.append({"competitor": comparison.what, "reference": comparison.reference} | worth.columns)
     shown = pd.DataFrame(rows, columns=["competitor", "labels", "times the labels", "95 % interval", "curve"])
     over = references([comparison for comparison, _ in valued])
     caption = (
@@ -106,6 +106,6 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
     return table("worth", caption, shown, data=arrange_columns("worth", pd.DataFrame(data)))
 
 
-def _at(comparison: Comparison) -> str:
+def _at(comparison: Effect) -> str:
     """The number of labels, without the word."""
     return labels_in_words(comparison.labels or 0).removesuffix(" labels")

@@ -13,10 +13,10 @@ from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
 from .answers import ANSWERS, Answer, Levels, answer_of, corrected
 from .centres import median_gain, median_levels
 from .compare import ComparedResults, compare
+from .effects import Cell, Effect, answered, frame_of
 from .factors import Contrast, interactions, judge_contrast, main_effects
 from .frame import Trials, combined, verdict_on
 from .influence import added_values, row_values
-from .judging import Judged, claimed_together, judged
 from .pairs import (
     Grid,
     Test,
@@ -41,15 +41,13 @@ from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables,
 from .worth import Worth, worth_in_labels
 
 __all__ = [
-    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ComparedResults", "Contrast", "ErrorParts", "FriedmanTest",
-    "Grid", "Interval", "Judged", "Levels", "Pair", "Ranking", "ScoreArray", "TTest",
-    "Test", "Trials", "Verdict", "WinMatrix", "Worth", "added_values", "against", "answer_of", "answers_together",
-    "cell_means", "chance_of_answer", "claimed_together", "combined", "compare", "compared_pairs", "corrected",
-    "error_parts",
+    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "Cell", "ComparedResults", "Contrast", "Effect", "ErrorParts",
+    "FriedmanTest", "Grid", "Interval", "Levels", "Pair", "Ranking", "ScoreArray", "TTest", "Test", "Trials", "Verdict",
+    "WinMatrix", "Worth", "added_values", "against", "answer_of", "answered", "answers_together", "cell_means",
+    "chance_of_answer", "combined", "compare", "compared_pairs", "corrected", "error_parts", "frame_of",
     "friedman_test", "gain_table", "holm", "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables",
-    "judged", "main_effects", "mean_interval", "median_gain", "median_levels",
-    "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
-    "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of",
-    "surviving_wins", "unseen_values", "verdict_on",
-    "welch_test", "wilcoxon_cliques", "wilcoxon_tests", "win_matrix", "worth_in_labels",
+    "main_effects", "mean_interval", "median_gain", "median_levels", "overlap_ratio", "paired_test",
+    "pretraining_grid", "rank_competitors", "reference_win_matrix", "relative_gains", "row_values", "rows_interval",
+    "score_array", "scores_of", "surviving_wins", "unseen_values", "verdict_on", "welch_test", "wilcoxon_cliques",
+    "wilcoxon_tests", "win_matrix", "worth_in_labels",
 ]  # fmt: skip

@@ -39,7 +39,7 @@ def test_the_page_says_whose_probabilities_are_bad_and_answers_all_the_same() ->
 
     texts = said(answer_of(results))
 
-    assert texts[0].startswith("SCARF helps on iris: +40.20 points of accuracy")
+    assert texts[0].startswith("On iris, beside no pre-training: SCARF helps, +40.20 points of accuracy")
     (sentence,) = [text for text in texts if "class frequencies" in text]
     assert "by log-loss: SCARF in 10 of 10 trials." in sentence
     # A cell that is compared with nothing has the same sentence.

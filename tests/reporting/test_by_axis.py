@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scarf_lightning.reporting.axis_sentences import axis_answers
-from scarf_lightning.reporting.by_axis import answers_by_axis, product_of
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.remembered_looks import remember_looks
+from scarf_lightning.reporting.questions import Answers, answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import Levels
 from tests.reporting.cell_results import a_cell, over_labels, results_of
@@ -36,9 +34,13 @@ def two_by_two(scaling: float = -0.1, corruption: float = 0.0, both: float = 0.0
 
 
 def sentences(results: CellResults, options: ReportOptions = OPTIONS) -> list[str]:
-    product = product_of(results, options)
-    assert product is not None
-    return axis_answers(answers_by_axis(product, results, options), options)
+    return by_axis(results, options).in_words
+
+
+def by_axis(results: CellResults, options: ReportOptions = OPTIONS) -> Answers:
+    answers = answers_of(results, options)
+    assert answers.product is not None
+    return answers
 
 
 def settings() -> list[tuple[str, str]]:
@@ -46,7 +48,7 @@ def settings() -> list[tuple[str, str]]:
 
 
 def test_each_axis_has_a_sentence_and_so_has_the_interaction() -> None:
-    scaling, corruption, both = sorted(sentences(two_by_two()), key=lambda each: "SCI".index(each[0]))
+    corruption, scaling, both, *_ = sentences(two_by_two())
 
     assert scaling.startswith("Scaling, beside zscore: minmax hurts, −9.98")
     assert scaling.endswith("; mean of both corruptions, 10 trials.")
@@ -74,15 +76,15 @@ def test_the_reference_of_an_axis_is_its_usual_value_or_the_one_that_is_named() 
         ]
         assert f", {gain}" in sentence or f", {gain.replace('4', '5')}" in sentence, reference
     cell = ReportOptions("accuracy", reference="marginal corruption, zscore scaling")
-    assert product_of(results, cell) is None, "a competitor is compared cell by cell"
+    assert answers_of(results, cell).product is None, "a competitor is compared cell by cell"
 
 
 def test_one_axis_and_cells_that_do_not_use_one_are_no_product() -> None:
     axis = [a_cell(values(0.8, place), pretrain="scarf", corruption=c) for place, c in enumerate(("mean", "marginal"))]
     hole = [*axis, a_cell(values(0.7, 3), pretrain="none", corruption=None)]
 
-    assert product_of(results_of(axis, usual=USUAL), OPTIONS) is None
-    assert product_of(results_of(hole, usual=USUAL), OPTIONS) is None
+    assert answers_of(results_of(axis, usual=USUAL), OPTIONS).product is None
+    assert answers_of(results_of(hole, usual=USUAL), OPTIONS).product is None
 
 
 def test_a_product_without_trials_of_a_setting_is_answered_cell_by_cell() -> None:
@@ -91,7 +93,7 @@ def test_a_product_without_trials_of_a_setting_is_answered_cell_by_cell() -> Non
         for c, s in itertools.product(("mean", "marginal"), ("zscore", "minmax"))
     ]
 
-    assert product_of(results_of(cells, usual=USUAL), OPTIONS) is None
+    assert answers_of(results_of(cells, usual=USUAL), OPTIONS).product is None
 
 
 def test_each_number_of_labels_has_its_effects_in_one_family() -> None:
@@ -102,9 +104,7 @@ def test_each_number_of_labels_has_its_effects_in_one_family() -> None:
     results = over_labels(results_of(cells, usual=USUAL))
 
     (scaling,) = [each for each in sentences(results) if each.startswith("Scaling")]
-    product = product_of(results, OPTIONS)
-    assert product is not None
-    answers = answers_by_axis(product, results, OPTIONS)
+    answers = by_axis(results)
 
     assert "with 20 labels; minmax hurts" in scaling
     assert "with 100 labels; mean of both corruptions, 10 trials." in scaling
@@ -123,15 +123,14 @@ def test_several_datasets_have_one_effect_each_and_one_that_lacks_settings_is_le
             its = values(0.8 - 0.05 * (s == "minmax"), place)
             cells.append(a_cell(its, dataset=dataset, corruption=c, scaling=s))
     results = results_of(cells, usual=USUAL)
-    product = product_of(results, OPTIONS)
-    assert product is not None
 
-    answers = answers_by_axis(product, results, OPTIONS)
+    answers = by_axis(results)
 
     (scaling,) = [each for each in answers.effects if each.axes == ("scaling",)]
     assert (scaling.verdict.datasets, scaling.claimed) == (6, "hurts")
-    assert product.left_out == ["Left out of the answers by axis: g lacks 1 of 4 settings."]
-    assert product.left_out[0] in said(answer_of(results))
+    assert answers.product is not None
+    assert answers.product.left_out == ["Left out of the answers by axis: g lacks 1 of 4 settings."]
+    assert answers.product.left_out[0] in said(answer_of(results))
 
 
 def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:
@@ -150,7 +149,7 @@ def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:
     assert sum("(" in entry for entry in flat) == 4, "each setting has its interval"
     assert means.data["mean"].mean() == pytest.approx(0.75, abs=0.002)
     (effects,) = [table.data for table in tables(blocks) if table.name == "effects"]
-    assert effects["effect"].tolist()[-1].count("×") == 1
+    assert effects["what"].tolist()[-1].count("×") == 1
 
 
 def test_a_large_product_has_an_effect_a_value_and_an_interaction_a_pair_of_them() -> None:
@@ -158,25 +157,11 @@ def test_a_large_product_has_an_effect_a_value_and_an_interaction_a_pair_of_them
     for place, (c, s, seed) in enumerate(itertools.product(range(7), range(6), (0,))):
         cells.append(a_cell(values(0.8, place % 12), corruption=f"c{c}", scaling=f"s{s}", seed=seed))
     results = results_of(cells)
-    product = product_of(results, OPTIONS)
-    assert product is not None
 
-    answers = answers_by_axis(product, results, OPTIONS)
+    answers = by_axis(results)
 
-    assert len(answers.effects) == 6 + 5
-    assert len(answers.interactions) == 30
-
-
-def test_an_effect_is_of_the_family_of_its_axis_also_where_a_side_is_the_baseline() -> None:
-    results = two_by_two()
-    product = product_of(results, OPTIONS)
-    assert product is not None
-    answers = answers_by_axis(product, results, OPTIONS)
-
-    for effect in (*answers.effects, *answers.interactions):
-        assert replace(effect, is_baseline=True).family == effect.family
-    assert [each.family for each in answers.effects] == [each.axes[0] for each in answers.effects]
-    assert {each.family for each in answers.interactions} == {"interactions"}
+    assert [each.kind for each in answers.effects].count("axis") == 6 + 5
+    assert [each.kind for each in answers.effects].count("interaction") == 30
 
 
 def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path) -> None:
@@ -192,14 +177,11 @@ def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path)
         results = replace(results, folders={label: tmp_path / f"cell-{label}" for label in results.rows})
         for folder in results.folders.values():
             folder.mkdir(exist_ok=True)
-        product = product_of(results, OPTIONS)
-        assert product is not None
-        answers = answers_by_axis(product, results, OPTIONS)
-        every = [*answers.effects, *answers.interactions]
-        remember_looks(every, results, OPTIONS)
-        return [(each.looks, each.verdict.levels) for each in every]
+        answers = by_axis(results)
+        answers.remember()
+        return [(each.looks, each.verdict.levels) for each in answers.effects]
 
-    assert [looks for looks, _ in looked(5)] == [(5,)] * (3 + 2)
+    assert [looks for looks, _ in looked(5)] == [()] * (3 + 2)
     first = looked(10)
     assert looked(10) == first, "the same look again, and one at five trials claims nothing"
     later = looked(12)

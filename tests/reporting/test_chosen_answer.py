@@ -12,17 +12,18 @@ import pytest
 
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.reporting.advice import trials_sentence
-from scarf_lightning.reporting.blocks import to_latex, to_markdown
+from scarf_lightning.reporting.blocks import to_latex
 from scarf_lightning.reporting.cell_results import CellResults, ReportedCell, read_results
-from scarf_lightning.reporting.comparisons import Comparison, answered, compare_all
-from scarf_lightning.reporting.effects import Effect, effects_figure, effects_picture
+from scarf_lightning.reporting.effects import effects_figure, effects_picture
 from scarf_lightning.reporting.pairing import pairs_of
+from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.sentences import WITHOUT_PREDICTIONS, answer_in_words
 from scarf_lightning.reporting.style import as_inline, save
-from scarf_lightning.verdicts import ErrorParts
+from scarf_lightning.verdicts import Effect, ErrorParts
 from scarf_lightning.verdicts.answers import ALONE, Levels
+from scarf_lightning.verdicts.looks import Look
 from scarf_lightning.verdicts.verdict import Basis
+from scarf_lightning.verdicts.words import WITHOUT_PREDICTIONS
 from tests.programs import compiled
 from tests.reporting.cell_results import ALIKE, HOSTILE, a_cell, compared, results_of
 from tests.reporting.shown import answer_of, entries, pictures, table_named, tables
@@ -31,7 +32,6 @@ from tests.reporting.shown import said as texts_of
 HIGH, LOW = [0.80, 0.81, 0.79, 0.80] * 3, [0.50, 0.51, 0.49, 0.51] * 3
 SPREAD, OTHER = [0.40, 0.60, 0.50, 0.70] * 3, [0.50, 0.42, 0.60, 0.61] * 3
 USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption": "marginal", "corruption.rate": 0.6}
-STAR = {"pretrain": "scarf", "corruption": "marginal", "scaling": "zscore"}
 OPTIONS = ReportOptions()
 ONE = compared({"iris": {"none": LOW, "scarf": HIGH}})
 OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
@@ -39,8 +39,8 @@ OPEN = compared({"iris": {"none": LOW, "scarf": OTHER}})
 
 def said(results: CellResults) -> list[str]:
     """The sentences of an answer, and the one on trials."""
-    comparisons = answered(compare_all(results, OPTIONS))
-    return [*answer_in_words(comparisons, OPTIONS), *trials_sentence(comparisons, OPTIONS.rope)]
+    answers = answers_of(results, OPTIONS)
+    return [*answers.in_words, *trials_sentence(answers.asked, OPTIONS.rope)]
 
 
 def gained(gain: Sequence[float] | float, base: Sequence[float] = LOW) -> list[float]:
@@ -75,30 +75,30 @@ CONSTANT = ("constant", [0.1, 0.1, 0.2, 0.1] * 3)
 @pytest.mark.parametrize(
     ("results", "start", "end", "last"),
     [
-        (ONE, "SCARF helps on iris: +29.75 points of accuracy (95 %: +",
-         ") beside no pre-training, better in 12 of 12 trials.",
+        (ONE, "On iris, beside no pre-training: SCARF helps, +29.75 points of accuracy (95 %: +",
+         "); better in 12 of 12 trials.",
          f"{WITHOUT_PREDICTIONS}\nHolds for iris; other tables may differ."),
         (compared({"iris": {"none": LOW, "scarf": gained([0.012, 0.010, 0.014, 0.011] * 3)}}),
-         "SCARF helps, size open, on iris: +1.18 points of accuracy (95 %: +", "", ""),
-        (OPEN, "SCARF on iris: undecided, +3.00 points of accuracy (95 %: −", "better in 6 of 12 trials.",
-         "Holds for iris; other tables may differ."),
+         "On iris, beside no pre-training: SCARF helps, size open, +1.18 points of accuracy (95 %: +", "", ""),
+        (OPEN, "On iris, beside no pre-training: SCARF undecided, +3.00 points of accuracy (95 %: −",
+         "better in 6 of 12 trials.", "Holds for iris; other tables may differ."),
         (compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}}),
-         "SCARF on iris: undecided, +30.00 points of accuracy beside no pre-training, ",
+         "On iris, beside no pre-training: SCARF undecided, +30.00 points of accuracy; ",
          "better in 2 of 2 trials.", "10 trials answer: the same command with trials=10."),
         (compared({"iris": {"none": LOW[:5], "scarf": HIGH[:5]}}),
-         "SCARF on iris: undecided (5 trials), +29.80 points of accuracy (95 %: +",
+         "On iris, beside no pre-training: SCARF undecided (5 trials), +29.80 points of accuracy (95 %: +",
          "better in 5 of 5 trials.", "10 trials answer: the same command with trials=10."),
         (compared({f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}),
-         "On each of 3 datasets, beside no pre-training: SCARF (on d0) helps, +29.75 points of accuracy",
+         "On each of 3 datasets, beside no pre-training: SCARF helps, +29.75 points of accuracy",
          "", "Holds for d0, d1, d2; other tables may differ."),
         (over_tables({"scarf": np.random.default_rng(0).normal(0.1, 0.01, size=8).tolist()}),
-         "SCARF helps over 8 datasets: +", "beside no pre-training, better on 8, worse on 0 of 8 datasets.", ""),
+         "Over 8 datasets, beside no pre-training: SCARF helps, +", "better on 8, worse on 0 of 8 datasets.", ""),
         (over_tables({"scarf": SMALL.tolist(), "scarf_ae": [0.0] * 8}),
          "Over 8 datasets, beside no pre-training: SCARF helps, size open, +0.",
-         "on the median dataset.", ""),
+         "on the median dataset; 8 datasets.", ""),
         (one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH}),
          "On iris, beside marginal corruption: no corruption makes no practical difference, +0.00", "", ""),
-        (of_methods(("control", HIGH), ("constant", LOW)), "Constant is behind on iris", "", ""),
+        (of_methods(("control", HIGH), ("constant", LOW)), "On iris, beside the network: constant is ", "", ""),
     ],
     ids=["helps", "open", "unknown", "two", "five", "few tables", "tables", "open over tables", "an axis", "constant"],
 )  # fmt: skip
@@ -120,15 +120,14 @@ def test_over_datasets_the_claim_is_about_the_median_one() -> None:
 
 def advice_on(*errors: tuple[str, float, float, float], needed: Levels = ALONE, looks: tuple[int, ...] = ()) -> str:
     """The sentence on open comparisons at ten trials, each with its name, difference and parts of the variance."""
-    (comparison,) = compare_all(OPEN, OPTIONS)
-    comparisons = []
+    (effect,) = answers_of(OPEN, OPTIONS).effects
+    effects = []
     for name, difference, rows, fits in errors:
         parts = ErrorParts(difference, rows, fits, 20.0, 10, 500, 120, 0.2, True)
-        verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
-        comparisons.append(
-            replace(comparison, name=name, verdict=verdict, claimed="undecided", needed=needed, looks=looks)
-        )
-    return " ".join(trials_sentence(comparisons))
+        taken = tuple(Look(trials) for trials in looks)
+        verdict = replace(effect.verdict, parts=parts, difference=difference, trials=10, looks=taken)
+        effects.append(replace(effect, what=name, verdict=verdict, claimed="undecided", needed=needed))
+    return " ".join(trials_sentence(effects))
 
 
 def test_one_sentence_says_how_many_trials_would_decide_with_which_chance() -> None:
@@ -153,7 +152,7 @@ def test_one_sentence_says_how_many_trials_would_decide_with_which_chance() -> N
 
 
 def test_undecided_comparisons_share_the_level_that_is_left() -> None:
-    found = compare_all(compared({"iris": {"none": SPREAD, "scarf": OTHER, "scarf_ae": OTHER}}), OPTIONS)
+    found = answers_of(compared({"iris": {"none": SPREAD, "scarf": OTHER, "scarf_ae": OTHER}}), OPTIONS).effects
 
     assert [each.claimed for each in found] == ["undecided", "undecided"]
     assert [each.needed for each in found] == [pytest.approx((0.025, 0.025, 0.025))] * 2
@@ -169,22 +168,8 @@ def test_competitors_that_share_the_level_need_more_datasets() -> None:
     seven = {name: [*its, 0.2] for name, its in gains.items()}
     assert said(over_tables(seven))[0].startswith("Over 7 datasets, beside no pre-training: SCARF helps, +")
     # Alone it has all of the level.
-    assert said(over_tables({"scarf": gains["scarf"]}))[0].startswith("SCARF helps over 6 datasets: +")
-
-
-def test_a_few_competitors_have_a_clause_each_and_many_are_grouped_by_their_answers() -> None:
-    three = compared({"iris": {"none": SPREAD, "scarf": gained(0.3, SPREAD), "scarf_ae": OTHER}})
-    names = ("no_noise_ae", "add_noise_ae", "scarf_disc", "vime")
-    values = {"none": SPREAD, "scarf": gained(0.3, SPREAD)} | dict.fromkeys(names, OTHER)
-
-    headline = said(three)[0]
-    assert headline.startswith("On iris, beside no pre-training: SCARF helps, +30.00 points of accuracy (95 %: +")
-    assert "; SCARF AE undecided, −" in headline
-    assert said(compared({"iris": values}))[0] == (
-        "On iris, beside no pre-training: SCARF (+30.00 points of accuracy) helps; undecided: no-noise AE, "
-        "additive-noise AE, discriminative SCARF and 1 more."
-    )
-    assert [row[0] for row in entries(tables(answer_of(three))[0])] == ["SCARF", "no pre-training", "SCARF AE"]
+    alone = said(over_tables({"scarf": gains["scarf"]}))[0]
+    assert alone.startswith("Over 6 datasets, beside no pre-training: SCARF helps, +")
 
 
 def test_a_rival_is_ahead_or_behind_and_does_not_hurt_the_network() -> None:
@@ -197,7 +182,7 @@ def test_a_rival_is_ahead_or_behind_and_does_not_hurt_the_network() -> None:
     assert "helps" not in headline
     assert "hurts" not in headline
     (summary, *_) = tables(answer_of(results))
-    assert {row[0]: row[1] for row in entries(summary)} == {
+    assert {row[0]: row[-1] for row in entries(summary)} == {
         "logistic": "ahead",
         "the network": "reference",
         "XGBoost": "behind",
@@ -244,11 +229,6 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
                      a_cell(HIGH, method="scarf_augment", **OF_SEMI25)]),
          [(1, 0, "SCARF, rate 0.3", "no pre-training"), (2, 0, "SCARF, rate 0.6", "no pre-training"),
           (3, 0, "SCARF, mixup, rate 0.6", "no pre-training"), (4, 0, "scarf augment", "no pre-training")]),
-        # One change at a time beside SCARF, and one of them leaves SCARF out.
-        (results_of([a_cell(HIGH, **STAR), a_cell(HIGH, **STAR | {"corruption": "mean"}),
-                     a_cell(LOW, **STAR | {"scaling": "minmax"}), a_cell(LOW, scaling="zscore")]),
-         [(place, 0, name, "pretrain=scarf, corruption=marginal, scaling=zscore") for place, name in (
-             (1, "corruption=mean"), (2, "scaling=minmax"), (3, "pretrain=none"))]),
         # Scalings are paired with themselves.
         (results_of([a_cell(HIGH, scaling=scaling, pretrain=pretrain)
                      for scaling in ("zscore", "minmax") for pretrain in ("none", "scarf")]),
@@ -257,10 +237,12 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
     ],
 )  # fmt: skip
 def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list[tuple[int, int, str, str]]) -> None:
+    names = results.competition.names
+
     found = pairs_of(results)
 
-    assert [(pair.cell, pair.reference, pair.name, pair.reference_name) for pair in found] == pairs
-    assert {pair.context for pair in found} == {""}
+    assert [(cell, reference, names[cell], names[reference]) for cell, reference, _ in found] == pairs
+    assert set(results.competition.contexts.values()) == {""}
 
 
 def test_a_cell_alone_shows_every_metric() -> None:
@@ -279,29 +261,30 @@ def test_every_metric_is_answered_in_its_own_direction() -> None:
         cells = [a_cell(worse), a_cell(better, pretrain="scarf")]
         results, options = results_of(cells, metric=metric.name), ReportOptions(metric=metric.name)
 
-        (only,) = compare_all(results, options)
+        (only,) = answers_of(results, options).effects
 
         width = metric.bounds[1] - metric.bounds[0]
         assert -width <= only.verdict.low < only.verdict.difference < only.verdict.high <= width, metric.name
         better_by = "+" if metric.higher_is_better else f"{metric.label} "
-        assert answer_in_words([only], options)[0].startswith(f"SCARF helps on iris: {better_by}")
+        start = f"On iris, beside no pre-training: SCARF helps, {better_by}"
+        assert answers_of(results, options).in_words[0].startswith(start)
         if metric.name in ("log_loss", "r2"):
             first, second = entries(tables(answer_of(results, options))[0])
             assert (first[0], second[0]) == ("SCARF", "no pre-training")
-            assert first[1:3] == ["helps", metric.shown(float(np.mean(better)))]
+            assert (first[1].split()[0], first[-1]) == (metric.shown(float(np.mean(better))), "helps")
 
 
 def test_trials_without_the_metric_do_not_count() -> None:
     results = compared({"iris": {"none": LOW, "scarf": HIGH}})
     results.trials.loc[results.trials["trial"] == 3, "accuracy"] = math.nan
 
-    (only,) = compare_all(results, OPTIONS)
+    (only,) = answers_of(results, OPTIONS).effects
 
     assert only.verdict.trials == 11
 
 
 def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> None:
-    comparisons = compare_all(compared({HOSTILE: {"none": LOW, "scarf": HIGH}}), OPTIONS)
+    comparisons = answers_of(compared({HOSTILE: {"none": LOW, "scarf": HIGH}}), OPTIONS).effects
     picture = effects_picture(comparisons, OPTIONS)
     save(picture.figure, tmp_path, "effects")
 
@@ -314,12 +297,12 @@ def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> N
 
 
 @pytest.fixture(scope="module")
-def only() -> Comparison:
-    (comparison,) = compare_all(ONE, OPTIONS)
-    return comparison
+def only() -> Effect:
+    (effect,) = answers_of(ONE, OPTIONS).effects
+    return effect
 
 
-def test_the_caption_says_how_its_interval_was_made(only: Comparison) -> None:
+def test_the_caption_says_how_its_interval_was_made(only: Effect) -> None:
     sayings: dict[Basis, str] = {
         "resampled t-test": "interval of the corrected resampled t-test, which is wider",
         "rows and fits": "interval from the test rows and from the spread of trials beyond them",
@@ -331,12 +314,10 @@ def test_the_caption_says_how_its_interval_was_made(only: Comparison) -> None:
         assert said_so in effects_picture([replace(only, verdict=verdict)], OPTIONS).caption
 
 
-def test_on_a_phone_names_stand_above_the_lines_and_an_open_size_has_a_hollow_point(only: Comparison) -> None:
+def test_on_a_phone_names_stand_above_the_lines_and_an_open_size_has_a_hollow_point(only: Effect) -> None:
     metric = OPTIONS.measure
-    lines = [Effect(only.label, only.verdict, only.claimed)]
-
-    wide, narrow = (effects_figure(lines, metric, is_narrow=is_narrow) for is_narrow in (False, True))
-    is_open = effects_figure([Effect("SCARF", only.verdict, "helps, size open")], metric)
+    wide, narrow = (effects_figure([only], metric, is_narrow=is_narrow) for is_narrow in (False, True))
+    is_open = effects_figure([replace(only, claimed="helps, size open")], metric)
 
     assert narrow.get_size_inches()[0] * 96 < 380 < wide.get_size_inches()[0] * 96
     (axes,) = narrow.axes
@@ -363,15 +344,14 @@ def test_other_metrics_stand_beside_the_leading_one_without_claims() -> None:
     assert "answer" not in metrics.data
 
 
-def test_a_pretraining_has_a_sentence_before_that_on_rivals() -> None:
+def test_a_pretraining_has_another_sentence_than_rivals() -> None:
     cells = [a_cell(LOW), a_cell(HIGH, pretrain="scarf"), a_cell(gained(0.4, LOW), method="xgboost", network=None)]
 
     first, second, *_ = said(results_of(cells))
 
-    assert first.startswith("SCARF helps on ")
-    assert "XGBoost" not in first
-    assert second.startswith("XGBoost is ahead on ")
-    assert second.endswith(", better in 12 of 12 trials.")
+    assert first.startswith("On iris, beside no pre-training: XGBoost is ahead, +")
+    assert second.startswith("On iris, beside no pre-training: SCARF helps, +")
+    assert second.endswith("; better in 12 of 12 trials.")
 
 
 def test_the_constant_is_in_the_table_alone_and_costs_no_level() -> None:
@@ -384,7 +364,7 @@ def test_the_constant_is_in_the_table_alone_and_costs_no_level() -> None:
     assert words != []
     assert "constant" not in " ".join([*words, *texts_of(blocks), *said(results)])
     assert [row[0] for row in entries(tables(blocks)[0])] == ["the network", "logistic", "constant"]
-    alone, beside = compare_all(of_methods(*methods), OPTIONS), compare_all(results, OPTIONS)
+    alone, beside = answers_of(of_methods(*methods), OPTIONS).effects, answers_of(results, OPTIONS).effects
     assert alone[0].needed == next(each for each in beside if not each.is_baseline).needed
 
 
@@ -410,8 +390,5 @@ def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold(tmp_pa
     assert (
         r"\caption{Accuracy, \% and the improvement over no pre-training, with 95 \% intervals. Best in bold.}" in text
     )
-    # The page and the other files have all columns.
-    assert len(shown.columns) > 4
-    assert "trials won" in to_markdown(shown)
     document = r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx}\begin{document}"
     assert "Overfull" not in compiled([document, text, r"\end{document}"], tmp_path)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.comparisons import compare_all, not_learnt_sign
 from scarf_lightning.reporting.learning import few_classes_note, not_learnt, not_learnt_notes
+from scarf_lightning.reporting.questions import answers_of, cells_in
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.sentences import answer_in_words
+from scarf_lightning.verdicts.effects import common_fault
+from scarf_lightning.verdicts.words import sentences as answers_in_words
 from tests.reporting.cell_results import ALIKE, results_of
 from tests.reporting.shown import answer_of, tables
 
@@ -112,9 +114,17 @@ def flagged(cells: list[tuple[dict[str, Any], list[float], bool]]) -> CellResult
 @pytest.mark.parametrize(
     ("broken", "verdict", "said"),
     [
-        (1, "undecided", "SCARF on iris: undecided, −40.20 points of accuracy"),
-        (0, "undecided", "SCARF on iris: undecided, +40.20 points of accuracy"),
-        (None, "helps", "SCARF helps on iris: +40.20 points of accuracy"),
+        (
+            1,
+            "undecided",
+            "On iris, beside no pre-training: SCARF undecided, because it predicts one class",
+        ),
+        (
+            0,
+            "undecided",
+            "On iris, beside no pre-training: SCARF undecided, because no pre-training predicts one",
+        ),
+        (None, "helps", "On iris, beside no pre-training: SCARF helps, +40.20 points of accuracy"),
     ],
 )
 def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | None, verdict: str, said: str) -> None:
@@ -122,15 +132,14 @@ def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | N
     values = [HIGH, LOW] if broken == 1 else [LOW, HIGH]
     results = flagged([({"pretrain": p}, values[n], n == broken) for n, p in enumerate(("none", "scarf"))])
     options = ReportOptions().with_metric(results.metric)
-    (comparison,) = compare_all(results, options)
-    sentence, *_ = answer_in_words([comparison], options)
+    (comparison,) = answers_of(results, options).effects
+    sentence, *_ = answers_in_words([comparison], options.measure)
 
     assert sentence.startswith(said)
     not_learnt_so = "predicts one class for every test row in 10 of 10 trials, so it has not learnt"
     assert (not_learnt_so in sentence) == (broken is not None)
     assert comparison.claimed == verdict
-    (table,) = tables(answer_of(results, options))
-    assert verdict in {row[1].text for row in table.rows}
+    assert verdict in {row[-1].text for row in tables(answer_of(results, options))[0].rows}
 
 
 def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -> None:
@@ -144,10 +153,11 @@ def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -
     )
     options = ReportOptions().with_metric(results.metric)
 
-    sentences = answer_in_words(compare_all(results, options), options)
+    sentences = answers_of(results, options).in_words
 
-    assert "behind" not in sentences[1]
-    assert sentences[1].startswith("XGBoost undecided, because it predicts one class")
+    assert "behind" not in sentences[0]
+    assert sentences[0].startswith("XGBoost on iris, beside control: undecided, because it predicts one class")
+    assert " with 20 labels, " in sentences[0]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +173,7 @@ def test_over_datasets_a_third_of_them_is_enough(n_broken: int, spoilt: str, cla
         ]
     )
 
-    (comparison,) = compare_all(results, ReportOptions().with_metric(results.metric))
+    (comparison,) = answers_of(results, ReportOptions().with_metric(results.metric)).effects
 
     assert comparison.spoilt.endswith(spoilt)
     assert bool(comparison.spoilt) == bool(spoilt)
@@ -182,5 +192,5 @@ def test_an_axis_that_has_not_learnt_counts_the_settings_of_the_others(datasets:
             for pretrain, values in (("none", HIGH), ("scarf", LOW))
         ]
     )
-    cells = results.cells.index[results.cells["pretrain"] == "scarf"].tolist()
-    assert not_learnt_sign(cells, results).endswith(f"and has not learnt {where}")
+    cells = [cell for cell in cells_in(results, metric_named("accuracy")) if cell.options["pretrain"] == "scarf"]
+    assert common_fault(cells).endswith(f"and has not learnt {where}")

@@ -7,8 +7,8 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.comparisons import compare_all
 from scarf_lightning.reporting.pairing import pairs_of
+from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import title_of
 from tests.reporting.cell_results import a_cell, over_labels, results_of
@@ -20,7 +20,8 @@ cell = partial(a_cell, VALUES)
 
 
 def compared(results: CellResults, reference: str | None = None) -> list[tuple[str, str, str]]:
-    return [(pair.name, pair.reference_name, pair.context) for pair in pairs_of(results, reference)]
+    its = results.competition
+    return [(its.names[one], its.names[other], its.contexts[one]) for one, other, _ in pairs_of(results, reference)]
 
 
 def few(labels: int, **columns: Any) -> Any:
@@ -42,8 +43,9 @@ def test_two_methods_meet_at_each_number_of_labels() -> None:
         ("random forest", "logistic", "20 labels"),
         ("random forest", "logistic", "100 labels"),
     ]
-    assert [pair.labels for pair in pairs_of(results)] == [20, 100]
-    assert [each.verdict.difference for each in compare_all(results, ReportOptions())] == [0, 0]
+    effects = answers_of(results, ReportOptions()).effects
+    assert [each.labels for each in effects] == [20, 100, None]
+    assert [each.verdict.difference for each in effects] == [0, 0, 0]
     assert pictures(answer_of(results))[0].name == "label-curve"
     assert title_of(results) == "Which method is best on iris?"
 
@@ -52,15 +54,16 @@ def test_numbers_of_labels_that_are_all_that_was_varied_are_compared() -> None:
     results = results_of([few(n, network="mlp") for n in (20, 100)])
 
     assert compared(results) == [("100 labels", "20 labels", "")]
-    assert [each.verdict.difference for each in compare_all(results, ReportOptions())] == [pytest.approx(0.1)]
-    assert said(answer_of(results))[0].startswith("100 labels on iris: undecided (4 trials), +10.00 points of accuracy")
+    assert [each.verdict.difference for each in answers_of(results, ReportOptions()).effects] == [pytest.approx(0.1)]
+    assert said(answer_of(results))[0].startswith(
+        "On iris, beside 20 labels: 100 labels undecided (4 trials), +10.00 points of accuracy"
+    )
 
 
 def test_what_makes_a_curve_over_the_number_of_labels() -> None:
     """A share of labels is a budget; a seed beside labels and redrawn labels are none."""
     results = results_of([few(n, seed=seed, method=m) for n in (20, 100) for seed in (0, 1) for m in ("a", "b")])
     assert results.competition.budgets is None
-    assert {pair.labels for pair in pairs_of(results)} == {None}
     contexts = {context for *_, context in compared(results)}
     assert contexts == {f"{n} labels, seed {seed}" for n in (20, 100) for seed in (0, 1)}
     assert results_of([few(20), few(20, method="a")]).competition.budgets is None, "one number of labels"
@@ -105,7 +108,7 @@ def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
     for reference in ("scarf", "SCARF", "pretrain=scarf"):
         names = [name for name, its, _ in compared(THREE, reference) if its == "SCARF"]
         assert names == ["no pre-training", "vime", "logistic"]
-        assert {each.reference for each in compare_all(THREE, ReportOptions(reference=reference))} == {"SCARF"}
+        assert {each.reference for each in answers_of(THREE, ReportOptions(reference=reference)).effects} == {"SCARF"}
     with pytest.raises(UsageError) as refused:
         pairs_of(THREE, "scraf")
     assert str(refused.value) == (

@@ -1,5 +1,6 @@
 """One way to an answer: cells of a report and a frame of the same trials are answered alike."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,14 +11,13 @@ import pytest
 
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.comparisons import Comparison
 from scarf_lightning.reporting.questions import Answers, answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.verdicts import ComparedResults, Judged, compare
+from scarf_lightning.verdicts import Effect, compare
 from tests.reporting.cell_results import a_cell, compared, over_labels, results_of
 
 OPTIONS = ReportOptions("accuracy")
-TRIALS = 8
+TRIALS = 12
 
 
 def values(seed: int, mean: float) -> list[float]:
@@ -35,16 +35,11 @@ def framed(cells: Sequence[tuple[dict[str, Any], Sequence[float]]], **columns: s
     return pd.DataFrame(rows)
 
 
-def evidence(found: Sequence[Judged]) -> list[tuple[Any, ...]]:
-    return [(each.claimed, each.needed, each.verdict.interval) for each in found]
+def evidence(found: Sequence[Effect]) -> list[tuple[Any, ...]]:
+    return [(each.kind, each.claimed, each.needed, each.verdict.interval, each.verdict.levels) for each in found]
 
 
-def by_name(found: Sequence[Comparison] | ComparedResults) -> list[tuple[Any, ...]]:
-    every = found.comparisons if isinstance(found, ComparedResults) else found
-    return evidence(sorted(every, key=lambda each: (each.verdict.difference, each.name)))
-
-
-@pytest.mark.parametrize("tables", [1, 7])
+@pytest.mark.parametrize("tables", [1, 3, 7])
 def test_competitors_are_answered_as_compare_answers_them(tables: int) -> None:
     cells = []
     for table in range(tables):
@@ -55,29 +50,25 @@ def test_competitors_are_answered_as_compare_answers_them(tables: int) -> None:
 
     frame = framed(cells, dataset="dataset", competitor="pretrain")
     expected = compare(frame, metric="accuracy", reference="none")
-    assert by_name(found.comparisons) == by_name(expected)
-    assert len(found.comparisons) == 2
+    assert evidence(found.effects) == evidence(expected.effects)
+    assert len(found.effects) == (6 if tables == 3 else 2)
 
 
 def test_numbers_of_labels_are_answered_and_valued_as_compare_does() -> None:
     cells = []
-    for labels in (20, 40, 80):
+    for table, labels in itertools.product(range(6), (20, 40, 80)):
         for place, (name, factor) in enumerate((("none", 1.0), ("scarf", 1.5), ("vime", 1.1))):
-            level = 0.5 + 0.1 * np.log2(labels * factor / 20)
-            cells.append(a_cell(values(labels + place, level), regime="few", regime__labels=labels, pretrain=name))
+            its = values(labels + place + table, 0.5 + 0.1 * np.log2(labels * factor / 20))
+            cells.append(a_cell(its, dataset=f"t{table}", regime="few", regime__labels=labels, pretrain=name))
 
     found = answers_of(over_labels(results_of(cells)), OPTIONS)
 
     frame = framed(cells, dataset="dataset", competitor="pretrain", n="regime.labels")
     expected = compare(frame, metric="accuracy", reference="none", labels="n", test_to_train=120 / 400)
-    assert len(found.comparisons) == 6
-    worths = {(comparison.verdict.difference, worth.factor) for comparison, worth in found.worths}
-    assert worths == {
-        (each.verdict.difference, worth.factor)
-        for each, worth in zip(expected.comparisons, expected.worths, strict=True)
-        if worth is not None
-    }
-    assert by_name(found.comparisons) == by_name(expected)
+    assert sorted(evidence(found.effects)) == sorted(evidence(expected.effects))
+    assert len(found.effects) == 6 + 4
+    worths = {(effect.verdict.difference, worth.factor) for effect, worth in found.worths}
+    assert worths == {(effect.verdict.difference, worth.factor) for effect, worth in expected.worths}
 
 
 def test_a_product_is_answered_by_axis_as_compare_answers_factors() -> None:
@@ -88,12 +79,12 @@ def test_a_product_is_answered_by_axis_as_compare_answers_factors() -> None:
             level = 0.8 - 0.04 * (scaling == "minmax") + 0.01 * (corruption == "mean")
             cells.append(a_cell(values(seed, level), pretrain="scarf", corruption=corruption, scaling=scaling))
 
-    found = answers_of(results_of(cells), OPTIONS).by_axis
+    found = answers_of(results_of(cells), OPTIONS)
 
-    assert found is not None
+    assert found.product is not None
     frame = framed(cells, dataset="dataset", corruption="corruption", scaling="scaling")
     expected = compare(frame, metric="accuracy", factors=["corruption", "scaling"])
-    assert evidence([*found.effects, *found.interactions]) == evidence(expected.effects)
+    assert evidence(found.effects) == evidence(expected.effects)
     assert len(expected.effects) == 2 + 1 + 2
 
 

@@ -9,19 +9,19 @@ import pytest
 from cell_results import compared
 
 from scarf_lightning.errors import RecordWarning
-from scarf_lightning.reporting.comparisons import Comparison, compare_all
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.remembered_looks import remember_looks
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import read_looks
 from scarf_lightning.results.kept_looks import FILE
+from scarf_lightning.verdicts import Effect
 from scarf_lightning.verdicts.looks import level_after, spent
 
 OPTIONS = ReportOptions(metric="accuracy")
 GAINS = np.random.default_rng(4).normal(0.012, 0.025, size=30)
 
 
-def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Comparison:
+def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Effect:
     """One look at a comparison of a store, after these trials."""
     folder.mkdir(exist_ok=True)
     alike = [0.5 + 0.001 * n for n in range(trials)]
@@ -31,7 +31,7 @@ def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Co
     for cell in cells.values():
         cell.mkdir(exist_ok=True)
     results = replace(results, folders=cells)
-    (found,) = compare_all(results, OPTIONS)
+    (found,) = answers_of(results, OPTIONS).effects
     remember_looks([found], results, OPTIONS)
     return found
 

@@ -36,7 +36,9 @@ def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> N
 
     sentence, *_ = said(asked)
 
-    assert sentence.startswith(f"{label('pretrain', 'scarf')} helps on wdbc: +30.00 points of accuracy (95 %: ")
+    assert sentence.startswith(
+        f"On wdbc, beside no pre-training: {label('pretrain', 'scarf')} helps, +30.00 points of accuracy (95 %: "
+    )
 
 
 def test_what_two_trials_leave_open_comes_with_the_trials_that_answer(tmp_path: Path) -> None:
@@ -46,7 +48,7 @@ def test_what_two_trials_leave_open_comes_with_the_trials_that_answer(tmp_path: 
 
     headline, *_, trials = said(asked)
 
-    assert headline.startswith(f"{label('pretrain', 'scarf')} on wdbc: undecided, +30.00 points of accuracy ")
+    assert headline.startswith(f"On wdbc, beside no pre-training: {label('pretrain', 'scarf')} undecided, +30.00 ")
     assert trials == "10 trials answer: the same command with trials=10."
 
 

@@ -135,16 +135,17 @@ def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(w
     for (_, line), row in zip(frame.iterrows(), shown.rows, strict=True):
         texts = dict(zip(shown.columns, (entry.text for entry in row), strict=True))
         assert texts["competitor"] == line["competitor"]
-        assert texts[metric.heading] == metric.shown(line[metric.name])
-        if "95 % interval" in texts:
+        assert texts[metric.heading].startswith(metric.shown(line[metric.name]))
+        if not np.isnan(line[f"{metric.name}_low"]):
             ends = [metric.shown(line[f"{metric.name}_{end}"]) for end in ("low", "high")]
-            assert texts["95 % interval"] == " to ".join(ends)
+            assert texts[metric.heading].endswith(f"({' to '.join(ends)})")
         is_reference = line["answer"] == "reference"
-        assert is_reference == (texts["verdict"] == "reference") == np.isnan(line["difference"])
+        assert is_reference == (texts["answer"] == "reference") == np.isnan(line["difference"])
         if not is_reference and not np.isnan(line["difference_low"]):
             assert line["difference_low"] <= line["difference"] <= line["difference_high"]
             scaled = [metric.difference_scale * line[f"difference_{end}"] for end in ("low", "high")]
-            numbers = texts["95 %"].replace("−", "-").split(" to ")
+            (difference,) = [text for column, text in texts.items() if column.startswith("improvement")]
+            numbers = difference.replace("−", "-").rstrip(")").partition("(")[2].split(" to ")
             assert [float(number) for number in numbers] == pytest.approx(scaled, abs=0.006)
 
 

@@ -5,10 +5,9 @@ import re
 import numpy as np
 
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.sentences import OVER_LABELS, answer_in_words
-from scarf_lightning.verdicts.amounts import effect
+from scarf_lightning.verdicts.words import TOGETHER, effect_in_words
 from tests.reporting.cell_results import a_cell, gains_at, over_labels, results_of
 from tests.reporting.shown import answer_of, picture_named, said, tables
 
@@ -33,40 +32,39 @@ def curve(gains: dict[tuple[str, str], tuple[float, ...]]) -> CellResults:
     return over_labels(results_of(cells))
 
 
-def test_the_answer_is_a_sentence_for_each_competitor_networks_first() -> None:
+def test_the_answer_is_a_sentence_for_each_competitor_and_one_on_the_interaction_with_labels() -> None:
     results = curve({("none", "xgboost"): (0.1, 0.1, 0.1), **SCARF, ("vime", "control"): (-0.05, -0.04, 0.0)})
 
-    first, scarf, vime, trees, *_ = answer_in_words(compare_all(results, OPTIONS), OPTIONS)
+    sentences = answers_of(results, OPTIONS).in_words
 
-    assert first == "On iris, beside the network with no pre-training:"
-    points = r"points of accuracy \(95 %: .*?\) with"
+    points = r"points of accuracy \(95 %: .*?\)"
+    (scarf,) = [each for each in sentences if each.startswith("SCARF on iris, beside no pre-training: ")]
     assert re.fullmatch(
-        rf"SCARF helps: \+[45]\.\d\d {points} 20 labels; makes no practical difference: [+−]0\.\d\d {points} 100 "
-        rf"labels, [+−]0\.\d\d {points} all labels\.",
+        rf"SCARF on iris, beside no pre-training: helps with 20 labels, \+[45]\.\d\d {points}; makes no practical "
+        rf"difference with 100 labels, [+−]0\.\d\d {points}; makes no practical difference with all labels, "
+        rf"[+−]0\.\d\d {points}; 20 trials\.",
         scarf,
     )
-    assert re.match(rf"Vime hurts: −[45]\.\d\d {points} 20 labels, −[34]\.\d\d ", vime)
-    assert vime.count(" with ") == 3
-    assert trees.startswith("XGBoost is ahead: +")
-    assert trees.count("(95 %: +") == 3, "each number of labels has its own interval"
+    (trees,) = [each for each in sentences if each.startswith("XGBoost on iris")]
+    assert trees.count("is ahead with") == trees.count("(95 %: +") == 3, "each number of labels has its own interval"
+    (both,) = [each for each in sentences if each.startswith("Interaction of pre-training, method and labels: ")]
+    assert "with 100 labels instead of 20 labels, SCARF gains less, −5.04 points of accuracy (" in both
 
 
 def test_each_number_of_labels_keeps_its_own_estimate_and_interval() -> None:
     results = curve({("scarf", "control"): (0.0, 0.0, 0.05)})
     noisy = results.trials.assign(accuracy=np.random.default_rng(1).uniform(size=len(results.trials)))
-    noisy = CellResults(results.cells, noisy, labels=results.labels)
-    comparisons = compare_all(noisy, OPTIONS)
+    answers = answers_of(CellResults(results.cells, noisy, labels=results.labels), OPTIONS)
 
-    _, scarf, *_ = answer_in_words(comparisons, OPTIONS)
+    scarf, *_ = answers.in_words
 
-    assert scarf.startswith("SCARF undecided: ")
-    for each in comparisons:
-        assert f"{effect(each, OPTIONS.measure)} with {each.context}" in scarf
+    assert scarf.startswith("SCARF on iris, beside no pre-training: undecided with 20 labels, ")
+    for each in answers.effects:
+        assert each.kind == "interaction" or effect_in_words(each, OPTIONS.measure) in scarf
     # Where the time of a sweep is over: of three numbers of labels, SCARF has finished one, and says which.
     cut = CellResults(results.cells[results.cells.index.isin([0, 2, 4, 5])], results.trials, labels=results.labels)
-    _, scarf, *_ = answer_in_words(compare_all(cut, OPTIONS), OPTIONS)
-    assert scarf.startswith("SCARF helps: +")
-    assert scarf.endswith(" with all labels.")
+    scarf, *_ = answers_of(cut, OPTIONS).in_words
+    assert scarf.startswith("SCARF on iris, beside no pre-training: helps with all labels, +")
 
 
 def test_the_page_opens_with_the_curve() -> None:
@@ -78,7 +76,7 @@ def test_the_page_opens_with_the_curve() -> None:
     (axes,) = picture.figure.axes
     assert axes.get_xticks().tolist() == [20, 100, 400]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["no pre-training", "SCARF"]
-    assert OVER_LABELS in said(blocks)
+    assert TOGETHER in said(blocks)
 
 
 def test_all_of_the_page_shows_the_answer_that_is_claimed_together() -> None:
@@ -88,12 +86,12 @@ def test_all_of_the_page_shows_the_answer_that_is_claimed_together() -> None:
         for pretrain, gains in (("none", np.zeros(N_TRIALS)), ("scarf", gains_at(level, N_TRIALS))):
             cells.append(a_cell((0.7 + gains).tolist(), pretrain=pretrain, regime="few", regime__labels=labels))
     results = results_of(cells)
-    comparisons = compare_all(results, OPTIONS)
-    assert {each.claimed for each in comparisons} == {"undecided"} != {each.verdict.answer for each in comparisons}
+    effects = [each for each in answers_of(results, OPTIONS).effects if each.kind == "competitor"]
+    assert {each.claimed for each in effects} == {"undecided"} != {each.verdict.answer for each in effects}
 
     blocks = answer_of(results)
 
     table = tables(blocks)[0]
-    assert {row[1].text for row in table.rows} == {"reference", "undecided", "undecided (4 comparisons)"}
+    assert {row[-1].text for row in table.rows} == {"reference", "undecided", "undecided (4 comparisons)"}
     assert set(table.data["answer"]) == {"reference", "undecided"}
     assert picture_named(blocks, "effects").alt.count("undecided") == 4

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.comparisons import compare_all
+from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.worth_table import worth_in_words, worths
 from tests.reporting.cell_results import a_cell, over_labels, results_of
@@ -20,7 +20,7 @@ NOISE = np.random.default_rng(0).normal(0, 0.001, 6)
 
 
 def swept(
-    *pretrains: str, datasets: int = 2, metric: str = "accuracy", sign: int = 1, scale: float = 1.0
+    *pretrains: str, datasets: int = 6, metric: str = "accuracy", sign: int = 1, scale: float = 1.0
 ) -> CellResults:
     """Cells over numbers of labels that are worth `FACTORS`."""
     cells = []
@@ -36,7 +36,7 @@ def swept(
 
 
 def sentences(results: CellResults, options: ReportOptions = OPTIONS) -> list[str]:
-    return worth_in_words(worths(compare_all(results, options), results, options.measure))
+    return worth_in_words(worths(answers_of(results, options).effects, results, options.measure))
 
 
 def test_a_sentence_says_the_worth_at_each_number_of_labels() -> None:
@@ -65,13 +65,13 @@ def test_a_page_says_three_competitors_and_lists_all() -> None:
     assert [row[-1] for row in entries(found)[:3]] == ["continued", "continued", "continued"]
     data = found.data.set_index(["competitor", "labels"])
     assert data.loc[("SCARF", 40), "worth"] == pytest.approx(2)
-    assert set(found.data["n"]) == {2}
+    assert set(found.data["n"]) == {6}
 
 
 @pytest.mark.parametrize("metric", ["rmse", "log_loss"])
 def test_losses_of_tables_with_scales_of_their_own_are_worth_the_same(metric: str) -> None:
     scale = 1000.0 if metric == "rmse" else 1.0
-    results = swept("scarf", datasets=3, metric=metric, sign=-1, scale=scale)
+    results = swept("scarf", datasets=7, metric=metric, sign=-1, scale=scale)
     (sentence,) = sentences(results, ReportOptions(metric=metric))
 
     assert sentence == "SCARF is worth 2.00 times the labels at 20, 2.00 times at 40, 2.00 times at 80."
@@ -79,18 +79,18 @@ def test_losses_of_tables_with_scales_of_their_own_are_worth_the_same(metric: st
 
 def test_all_labels_of_tables_of_several_sizes_are_no_point_of_the_curve() -> None:
     cells = []
-    for dataset, n_all in enumerate((100, 300)):
+    for dataset, n_all in enumerate((100, 300) * 3):
         for pretrain in ("none", "scarf"):
             for labels in (*BUDGETS, None):
                 few = {"regime": "full"} if labels is None else {"regime": "few", "regime__labels": labels}
                 value = 0.1 * math.log2((labels or n_all) * FACTORS[pretrain])
                 cells.append(a_cell([value] * 6, dataset=f"d{dataset}", pretrain=pretrain, **few))
     results = over_labels(results_of(cells))
-    sizes = results.cells["dataset"].map({"d0": 100.0, "d1": 300.0})
+    sizes = results.cells["dataset"].map({f"d{place}": 100.0 + 200.0 * (place % 2) for place in range(6)})
     is_full = results.trials["cell"].map(results.cells["regime"].eq("full"))
     results.trials.loc[is_full, "n_labelled"] = results.trials["cell"].map(sizes)[is_full]
 
-    valued = worths(compare_all(results, OPTIONS), results, OPTIONS.measure)
+    valued = worths(answers_of(results, OPTIONS).effects, results, OPTIONS.measure)
 
     assert [worth.labels for _, worth in valued] == list(BUDGETS)
     one = results_of([cell for cell in cells if cell[0]["dataset"] == "d0"])

@@ -14,6 +14,8 @@ from scipy import stats
 import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.verdicts import compare, judge, judge_rows, median_gain
+from scarf_lightning.verdicts.looks import spent
+from scarf_lightning.verdicts.verdict import after_looks
 from tests.reporting.cell_results import gains_at
 
 
@@ -49,15 +51,13 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together() -> Non
 
     found = compare(frame, metric="accuracy", reference="base")
 
-    assert found.competitors == ["better", "same"]
-    alone = judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0)
-    assert alone.ends is not None
-    its = found.verdicts[0]
+    assert found.frame["what"].tolist() == ["better", "same"]
+    alone = after_looks(judge((wide["better"] - wide["base"]).to_numpy()[None], width=1.0), [])
+    its = found.effects[0].verdict
     assert (its.difference, its.levels, its.answer) == (alone.difference, alone.levels, alone.answer)
     assert its.interval == alone.interval
-    assert "(95 %: +" in found.sentences[0]
-    assert found.answers == found.frame["answer"].tolist() == ["helps", "undecided"]
-    assert found.sentences[0].startswith("better beside base on t0: helps; ")
+    assert found.frame["answer"].tolist() == ["helps", "undecided"]
+    assert found.sentences[0].startswith("On t0, beside base: better helps, +")
 
 
 @pytest.mark.parametrize(("competitors", "answer"), [(1, "helps"), (2, "helps, size open"), (3, "undecided")])
@@ -70,9 +70,9 @@ def test_answers_hold_together_by_the_margin_and_the_overlap_that_are_given(comp
 
     found = compare(frame, metric="accuracy", reference="base", margin=0.001, test_to_train=1 / 9)
 
-    assert found.answers == [answer] * competitors
-    for verdict in found.verdicts:
-        assert verdict.levels.direction == pytest.approx(0.02, rel=1e-6)
+    assert found.frame["answer"].tolist() == [answer] * competitors
+    # It is the first look, and those that follow keep a part of the level.
+    assert found.frame["p"].tolist() == pytest.approx([0.02 / spent([12])[0]] * competitors, rel=1e-6)
 
 
 def test_predictions_are_judged_by_rows_and_fits() -> None:
@@ -87,11 +87,11 @@ def test_predictions_are_judged_by_rows_and_fits() -> None:
     found = compare(frame, metric="accuracy", reference="base")
 
     expected = judge_rows(values, rows, unseen=np.array([[1.0, -1.0]]), width=1.0)
-    (verdict,) = found.verdicts
+    verdict = found.effects[0].verdict
     assert (verdict.low, verdict.high) == pytest.approx((expected.low, expected.high))
     assert (verdict.basis, verdict.answer) == ("rows and fits", "helps")
     metrics = right.groupby(["dataset", "trial", "competitor"])["right"].mean().rename("accuracy").reset_index()
-    without = compare(metrics, metric="accuracy", reference="base").verdicts[0]
+    without = compare(metrics, metric="accuracy", reference="base").effects[0].verdict
     assert without.difference == pytest.approx(verdict.difference)
     assert without.high - without.low > verdict.high - verdict.low
     level = found.levels.set_index("competitor").loc["base"]
@@ -105,11 +105,11 @@ def test_probabilities_give_metrics_that_need_them_and_numbers_are_relative() ->
     numbers = frame.assign(prediction=frame["prediction"] * 1.0, label=frame["label"] * 1.0)
 
     for metric in ("auroc", "log_loss"):
-        assert compare(with_probabilities, metric=metric, reference="base").answers == ["helps"]
-    (verdict,) = compare(numbers, metric="mae", reference="base").verdicts
+        assert compare(with_probabilities, metric=metric, reference="base").frame["answer"].tolist() == ["helps"]
+    (effect,) = compare(numbers, metric="mae", reference="base").effects
     errors = frame.assign(error=(frame["label"] != frame["prediction"]) * 1.0)
     means = errors.groupby(["competitor", "trial"])["error"].mean().groupby("competitor").mean()
-    assert verdict.difference == pytest.approx(1 - means["better"] / means["base"])
+    assert effect.verdict.difference == pytest.approx(1 - means["better"] / means["base"])
 
 
 def test_published_means_are_compared_over_tables() -> None:
@@ -120,8 +120,8 @@ def test_published_means_are_compared_over_tables() -> None:
     found = compare(means, metric="accuracy", reference="base")
 
     expected = median_gain((wide["better"] - wide["base"]).to_numpy())
-    assert tuple(found.verdicts[0].interval) == pytest.approx(tuple(expected))
-    assert found.verdicts[0].claim == "tables like these"
+    assert tuple(found.effects[0].verdict.interval) == pytest.approx(tuple(expected))
+    assert found.frame.loc[0, "claim"] == "tables like these"
     assert found.frame.loc[0, "p"] < stats.wilcoxon(wide["better"] - wide["base"]).pvalue * 2
 
 
@@ -229,7 +229,7 @@ def test_a_row_has_one_label_in_all_trials_and_competitors() -> None:
     assert compare(tables, metric="accuracy", reference="base").levels["dataset"].nunique() == 2
     third = PREDICTIONS["label"] / 3
     precise = PREDICTIONS.assign(label=third.where(is_base, third.astype(np.float32).astype(float)))
-    assert compare(precise, metric="rmse", reference="base").competitors == ["better"]
+    assert compare(precise, metric="rmse", reference="base").frame["what"].tolist() == ["better"]
 
 
 def test_predictions_of_other_classes_than_the_labels_are_refused() -> None:
@@ -302,35 +302,44 @@ def over_labels(tables: int = 1, trials: int = 10, noise: float = 0.002) -> pd.D
     return pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "n_labels", "accuracy"])
 
 
-@pytest.mark.parametrize("tables", [1, 4])
-def test_over_labels_each_gain_is_also_worth_a_number_of_labels(tables: int) -> None:
-    frame = over_labels(tables)
+def test_over_labels_a_competitor_is_compared_at_each_number_and_labels_interact() -> None:
+    frame = over_labels()
 
     found = compare(frame, metric="accuracy", reference="base", labels="n_labels")
 
-    assert found.frame["labels"].tolist() == [20, 40, 80]
-    assert found.frame["competitor"].unique().tolist() == ["better"]
+    assert found.frame["context"].tolist() == ["20 labels", "40 labels", "80 labels", "", ""]
+    assert found.frame["what"].tolist() == ["better"] * 3 + ["better × 40 labels", "better × 80 labels"]
     alone = compare(frame[frame["n_labels"] == 40], metric="accuracy", reference="base")
-    assert found.verdicts[1].difference == alone.verdicts[0].difference
-    # The curve, measured to 80 labels, is continued by its last step.
-    worths = found.worth_frame
-    if tables == 1:
-        assert worths.empty
-        return
-    assert worths["worth"].tolist() == pytest.approx([2, 2, 2], rel=0.05)
-    assert worths["curve"].tolist() == ["measured", "measured", "continued"]
-    assert found.sentences[1].startswith("better beside base on ")
-    assert " with 40 labels: " in found.sentences[1]
+    assert found.effects[1].verdict.difference == alone.effects[0].verdict.difference
+    assert found.worth_frame.empty, "trials of one table show no worth"
+    assert found.sentences[0].startswith("Better on t0, beside base: helps with 20 labels, +")
+    assert found.levels["labels"].nunique() == 3
+
+
+def test_over_tables_each_gain_is_also_worth_a_number_of_labels() -> None:
+    """The curve, measured to 80 labels, is continued by its last step."""
+    found = compare(over_labels(6), metric="accuracy", reference="base", labels="n_labels")
+
+    assert found.worth_frame["worth"].tolist() == pytest.approx([2, 2, 2], rel=0.05)
+    assert found.worth_frame["curve"].tolist() == ["measured", "measured", "continued"]
     assert found.sentences[-1].startswith("Better is worth ")
     assert found.sentences[-1].endswith(" at 80.")
-    assert found.levels["labels"].nunique() == 3
+
+
+def test_each_of_two_to_five_tables_has_an_answer_at_each_number_of_labels() -> None:
+    found = compare(over_labels(2), metric="accuracy", reference="base", labels="n_labels")
+
+    assert found.frame["context"].tolist()[0] == "on t0 with 20 labels"
+    assert set(found.frame["claim"]) == {"this table"}
+    assert len(found.frame) == 2 * (3 + 2)
 
 
 def test_over_labels_answers_are_corrected_together() -> None:
     found = compare(over_labels(), metric="accuracy", reference="base", labels="n_labels")
 
     # Holm's steps of three.
-    assert sorted(each.needed.direction for each in found.comparisons) == pytest.approx([0.05 / 3, 0.025, 0.05])
+    needed = [each.needed.direction for each in found.effects if each.kind == "competitor"]
+    assert sorted(needed) == pytest.approx([0.05 / 3, 0.025, 0.05])
 
 
 @pytest.mark.parametrize(
@@ -343,7 +352,6 @@ def test_over_labels_answers_are_corrected_together() -> None:
         ({"n_labels": pd.array([20, None] + [20] * 58, "Int64")}, {"labels": "n_labels"}, "holds <NA>; a number of"),
         ({"n_labels": "all"}, {"labels": "n_labels"}, "The column n_labels holds all; a number of labels is above"),
         ({"n_labels": np.inf}, {"labels": "n_labels"}, "The column n_labels holds inf; a number of labels is above"),
-        ({}, {"labels": "n_labels", "factors": ["competitor", "n_labels"]}, "factors and labels are two questions"),
     ],
 )
 def test_a_frame_without_numbers_of_labels_is_refused(
@@ -353,17 +361,35 @@ def test_a_frame_without_numbers_of_labels_is_refused(
         compare(over_labels().assign(**changes), metric="accuracy", reference="base", **options)  # type: ignore[arg-type]
 
 
-def test_competitors_are_ranked_on_each_table_and_at_each_number_of_labels() -> None:
-    frame = metrics_of(tables=5)
-    means = frame.pivot_table(index="dataset", columns="competitor", values="accuracy")
+BASE = {"a": "a0", "b": "b0", "c": "c0"}
 
-    ranking = compare(frame, metric="accuracy", reference="base").ranking
 
-    expected = np.mean([stats.rankdata(-row) for row in means.to_numpy()], axis=0)
-    assert ranking.mean_ranks[means.columns].tolist() == pytest.approx(expected.tolist())
-    assert ranking.mean_ranks.index[0] == "better"
-    # Of a loss the lowest value is best.
-    losses = frame.rename(columns={"accuracy": "log_loss"})
-    assert compare(losses, metric="log_loss", reference="base").ranking.mean_ranks["better"] == 3
-    labelled = compare(over_labels(2), metric="accuracy", reference="base", labels="n_labels").ranking
-    assert (len(labelled.ranks), labelled.mean_ranks.to_dict()) == (6, {"better": 1.0, "base": 2.0})
+def of_settings(*settings: dict[str, str], trials: int = 10) -> pd.DataFrame:
+    """Accuracies of settings, each five points worse than the one before it."""
+    random = np.random.default_rng(3)
+    rows = []
+    for trial in range(trials):
+        for place, setting in enumerate(settings):
+            value = 0.9 - 0.05 * place + random.normal(0, 0.002)
+            rows.append({"dataset": "t", "trial": trial, "accuracy": value} | BASE | setting)
+    return pd.DataFrame(rows)
+
+
+def test_factors_of_a_star_are_changes_of_one_thing_at_a_time() -> None:
+    found = compare(of_settings({}, {"a": "a1"}, {"b": "b1"}), metric="accuracy", factors=["a", "b", "c"])
+
+    assert found.frame["what"].tolist() == ["a=a1", "b=b1"]
+    assert set(found.frame["against"]) == {"a=a0, b=b0"}
+    assert found.sentences[0].startswith("Base: a=a0, b=b0, accuracy ")
+
+
+def test_factors_of_unlike_settings_are_compared_with_the_first_or_the_one_that_is_named() -> None:
+    frame = of_settings({}, {"a": "a1"}, {"b": "b1", "c": "c1"})
+
+    first, named = (
+        compare(frame, metric="accuracy", factors=["a", "b", "c"], reference=name) for name in (None, "a1, b0, c0")
+    )
+
+    assert first.frame["what"].tolist() == ["a1, b0, c0", "a0, b1, c1"]
+    assert named.frame["against"].unique().tolist() == ["a1, b0, c0"]
+    assert named.frame["what"].tolist() == ["a0, b0, c0", "a0, b1, c1"]

@@ -7,7 +7,8 @@ import pytest
 
 from scarf_lightning.reporting.blocks import to_latex
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.pairing import star_of
+from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.report_options import ReportOptions
 from tests.reporting.cell_results import a_cell, results_of
 from tests.reporting.shown import answer_of, entries, said, table_named
 
@@ -39,11 +40,11 @@ def test_each_change_is_answered_beside_the_base_pre_training_among_them() -> No
 def test_the_table_has_a_line_a_change_by_its_difference_and_names_the_base_once() -> None:
     table = table_named(answer_of(FOUR), "ablation")
 
-    assert table.data["change"].tolist() == ["corruption=mean", "scaling=minmax", "pretrain=none"]
+    assert table.data["what"].tolist() == ["corruption=mean", "scaling=minmax", "pretrain=none"]
     assert table.data["difference"].tolist() == pytest.approx([-0.1, -0.2, -0.3], abs=0.003)
-    assert (table.data["difference_low"] < table.data["difference"]).all()
+    assert (table.data["low"] < table.data["difference"]).all()
     assert table.caption.count("pretrain=scarf") == 1
-    assert [row[0] for row in entries(table)] == table.data["change"].tolist()
+    assert [row[0] for row in entries(table)] == table.data["what"].tolist()
 
 
 def test_in_latex_sure_answers_are_bold() -> None:
@@ -55,26 +56,6 @@ def test_in_latex_sure_answers_are_bold() -> None:
     assert r"\textbf" not in to_latex(table_named(answer_of(even), "ablation"))
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [{}, {"corruption": "mean"}],
-        [*CHANGES, {"corruption": "mean", "scaling": "minmax"}],
-        [*CHANGES, {"method": "logistic", "network": None}],
-    ],
-    ids=["one axis", "a product", "a rival"],
-)
-def test_other_cells_are_no_star(cells: list[dict[str, Any]]) -> None:
-    assert star_of(star(*cells)) == []
-
-
-def test_the_options_of_a_changed_part_belong_to_its_change() -> None:
-    options = {"network": "resnet", "network.depth": 4}
-    cells = [a_cell([0.8, 0.9], **BASE | {"network.depth": 2} | change) for change in (*CHANGES, options)]
-
-    assert [pair.name for pair in star_of(results_of(cells))] == ["corruption=mean", "scaling=minmax", "network=resnet"]
-
-
 def test_another_reference_is_no_base() -> None:
-    assert star_of(FOUR, "corruption=mean") == []
-    assert len(star_of(FOUR, "SCARF, marginal corruption, zscore scaling")) == 3
+    assert not answers_of(FOUR, ReportOptions(reference="corruption=mean")).is_star
+    assert answers_of(FOUR, ReportOptions(reference="SCARF, marginal corruption, zscore scaling")).is_star

@@ -1,0 +1,156 @@
+"""Effects in words: sizes with their units, and the sentences on each kind of effects."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.metrics import Metric, metric_named
+from scarf_lightning.verdicts import Cell, Effect, Trials, answered
+from scarf_lightning.verdicts.effects import Sums, effects_beside
+from scarf_lightning.verdicts.words import WITHOUT_PREDICTIONS, effect_in_words, ends_of, sentences, unsigned, won
+
+ERROR = Metric("error_rate", "error rate", False, (0.0, 1.0), lambda _, __: 0.0)
+ACCURACY, LOG_LOSS, MCC = map(metric_named, ("accuracy", "log_loss", "mcc"))
+NOISE = np.random.default_rng(0).normal(0, 0.002, (9, 12))
+NOISE -= NOISE.mean(axis=1, keepdims=True)
+
+
+def gaining(**gains: float) -> list[tuple[Cell, Cell, str]]:
+    """Competitors that gain so much over no pre-training, which has 60 %."""
+    cells = [Cell("iris", "none", Trials(dict(enumerate(0.6 + NOISE[0]))))]
+    for place, (name, gain) in enumerate(gains.items(), 1):
+        cells.append(Cell("iris", name, Trials(dict(enumerate(0.6 + gain + NOISE[place])))))
+    return [(cell, cells[0], "no pre-training") for cell in cells[1:]]
+
+
+def changed(cell: Cell, **known: Any) -> Cell:
+    return replace(cell, **known)
+
+
+def found(pairs: list[tuple[Cell, Cell, str]], **known: Any) -> list[Effect]:
+    return answered(effects_beside(pairs, Sums(ACCURACY), **known))
+
+
+(SOME,) = found(gaining(SCARF=0.1))
+
+
+def of(difference: float, low: float = math.nan, high: float = math.nan, datasets: int = 1) -> Effect:
+    average = 2 * difference if datasets > 1 else math.nan
+    verdict = replace(SOME.verdict, difference=difference, low=low, high=high, datasets=datasets, average=average)
+    return replace(SOME, verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("metric", "effect", "words"),
+    [
+        (ACCURACY, of(0.012, 0.004, 0.02), "+1.20 points of accuracy (95 %: +0.40 to +2.00)"),
+        (ACCURACY, of(-0.012), "−1.20 points of accuracy"),
+        (ERROR, of(0.0088, -0.002, 0.015), "error rate −0.88 (95 %: −1.50 to +0.20)"),
+        (LOG_LOSS, of(0.05, 0.01, 0.09), "log-loss 0.95 times as high (95 %: 0.91 to 0.99 times)"),
+        (LOG_LOSS, of(-1.34, -5.35, 1.0), "log-loss 2.34 times as high (95 %: at most 6.35 times)"),
+        (LOG_LOSS, replace(of(0.05, 0.01, 0.09), kind="interaction"), "log-loss +5.00 % better (95 %: +1.00 to +9.00)"),
+        (MCC, of(0.02), "+0.0200 in Matthews' correlation"),
+        (ACCURACY, of(0.01, 0.002, 0.015, datasets=2),
+         "+2.00 points of accuracy on average, +1.00 points of accuracy (95 %: +0.20 to +1.50) on the median dataset"),
+    ],
+)  # fmt: skip
+def test_an_effect_says_its_size_and_direction(metric: Metric, effect: Effect, words: str) -> None:
+    assert effect_in_words(effect, metric) == words
+
+
+def test_ends_have_signs() -> None:
+    assert ends_of(of(0.01, -0.004, 0.02).verdict, ERROR) == "−0.40 to +2.00"
+    assert ends_of(of(0.01).verdict, ERROR) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "words"),
+    [(0.01, ACCURACY, "1 point"), (0.02, ACCURACY, "2 points"), (0.02, LOG_LOSS, "2 % of the reference"),
+     (0.05, MCC, "0.05")],
+)  # fmt: skip
+def test_a_size_has_the_unit_of_differences(value: float, metric: Metric, words: str) -> None:
+    assert unsigned(value, metric) == words
+
+
+def test_what_was_won_is_trials_of_one_dataset_or_datasets() -> None:
+    assert won(SOME) == "better in 12 of 12 trials"
+    counts = {"datasets": 9, "claim": "tables like these", "won": 5}
+    for lost, words in ((4, "better on 5, worse on 4 of 9 datasets"),
+                        (1, "better on 5, worse on 1 and equal on 3 of 9 datasets")):  # fmt: skip
+        assert won(replace(SOME, verdict=replace(SOME.verdict, lost=lost, **counts))) == words
+
+
+def test_a_competitor_has_a_sentence_with_where_and_beside_what() -> None:
+    first, *others = sentences([SOME], ACCURACY)
+
+    assert first.startswith("On iris, beside no pre-training: SCARF helps, +10.0")
+    assert first.endswith("); better in 12 of 12 trials.")
+    assert others == [WITHOUT_PREDICTIONS, "Holds for iris; other tables may differ."]
+
+
+def test_a_few_competitors_have_a_clause_each_and_of_many_the_sure_ones_come_first() -> None:
+    three = sentences(found(gaining(SCARF=0.1, VIME=0.0, BT=-0.1)), ACCURACY)[0]
+    assert three.startswith("On iris, beside no pre-training: SCARF helps, +")
+    assert "; BT hurts, −" in three
+    assert three.endswith("; 12 trials.")
+
+    some = [replace(SOME, what=f"c{n}", values=(f"c{n}",), claimed="undecided") for n in range(7)]
+    many = sentences([*some, SOME], ACCURACY)[0]
+    assert many.startswith("On iris, beside no pre-training: SCARF helps, +")
+    assert "; 2 more in the table; 12 trials." in many
+
+
+def test_over_labels_a_competitor_has_one_sentence_with_each_number() -> None:
+    pairs = []
+    for labels, gain in ((200, 0.02), (20, 0.1)):
+        ((cell, reference, words),) = gaining(SCARF=gain)
+        known = {"labels": labels, "context": f"{labels} labels"}
+        pairs.append((changed(cell, **known), changed(reference, **known), words))
+
+    (first, *_) = sentences(found(pairs), ACCURACY)
+
+    assert first.startswith("SCARF on iris, beside no pre-training: helps with 20 labels, +10.0")
+    assert "; helps with 200 labels, +2.0" in first
+
+
+def test_a_rival_is_ahead_or_behind_in_a_sentence_of_its_own() -> None:
+    (cell, reference, words), *others = gaining(trees=0.1, SCARF=0.05)
+    rival = changed(cell, has_network=False, options={"method": "trees"})
+
+    first, second, *_ = sentences(found([(rival, reference, words), *others]), ACCURACY)
+
+    assert "trees is ahead, +10.0" in first
+    assert "SCARF helps" in second
+
+
+def test_many_labels_help_in_the_plural() -> None:
+    ((cell, reference, _),) = gaining(SCARF=0.1)
+    pair = changed(cell, name="200 labels"), changed(reference, name="20 labels"), "20 labels"
+
+    assert sentences(found([pair]), ACCURACY)[0].startswith("On iris, beside 20 labels: 200 labels help, +")
+
+
+def test_a_constant_that_beats_the_network_is_named_and_another_is_not() -> None:
+    ((cell, reference, words), scarf) = gaining(constant=0.1, SCARF=0.0)
+    beating = changed(cell, is_baseline=True)
+
+    every = sentences(found([(beating, reference, words), scarf]), ACCURACY)
+    (sentence,) = [each for each in every if "constant" in each]
+    assert sentence.startswith("The constant answer beats no pre-training: +10.00 points of accuracy (95 %: +")
+    losing = sentences(found([(reference, beating, "the constant"), scarf]), ACCURACY)
+    assert not [each for each in losing if "beats" in each]
+
+
+def test_each_change_of_a_star_has_a_sentence_after_the_base() -> None:
+    pairs = [
+        (cell, changed(base, name="a=0, b=0"), "the base") for cell, base, _ in gaining(**{"a=1": 0.1, "b=1": 0.0})
+    ]
+
+    base, first, second, *_ = sentences(found(pairs, kind="change"), ACCURACY)
+
+    assert base.startswith("Base: a=0, b=0, accuracy 60.0")
+    assert first.startswith("a=1: helps, +10.0")
+    assert second.startswith("b=1: makes no practical difference, ")
