@@ -52,7 +52,7 @@ def test_a_refusal_asks_first_and_lists_last_and_of_many_names_the_first() -> No
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (UsageError("trials must be at least 1, not 0."), "trials must be at least 1, not 0."),
+        (UsageError("trials=0: it takes one."), "trials=0: it takes one."),
         (OSError(28, "No space left on device", "results/a"), "results/a: No space left on device."),
         (
             OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device", "results/a"),

@@ -140,5 +140,5 @@ def test_values_beyond_the_limits_are_refused(axis: str) -> None:
             composed: dict[str, Any] = dict.fromkeys(parts_of_others & cls.__dataclass_fields__.keys())
             cls(**composed, **{option.name: option.default})
             for value in beyond(option):
-                with pytest.raises(ValueError, match=rf"^{option.name} (must|cannot be) "):
+                with pytest.raises(ValueError, match=rf"^{option.name}="):
                     cls(**composed, **{option.name: value})

@@ -164,7 +164,7 @@ OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
         ("sweeps=mine.yaml tets=welch", r"tets is not an option\. Did you mean test\? .*\."),
         (
             "sweeps=mine.yaml test=student",
-            r"test cannot be student\. Its values are: welch, paired, corrected\.",
+            r"test=student is unknown\. Its values are: welch, paired, corrected\.",
         ),
         (
             "sweeps=quik",

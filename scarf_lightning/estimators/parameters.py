@@ -109,10 +109,10 @@ def _refuse_effectless(given: Iterable[str], unused: Collection[str]) -> None:
 
 def _parameter_sentence(sentence: str) -> str:
     """A sentence on an option, with the name of the parameter that sets it and the value as Python writes it."""
-    option, space, rest = sentence.partition(" ")
+    option, sign, rest = sentence.partition("=")
     if option not in PARAMETERS:
         return sentence
-    return f"{PARAMETERS[option]}{space}{rest.replace(', not null.', ', not None.')}"
+    return f"{PARAMETERS[option]}{sign}{rest.replace('null:', 'None:', 1)}"
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:

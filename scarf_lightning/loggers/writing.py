@@ -7,11 +7,12 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options.axes import TARGET
-from ..options.logger_classes import arguments_of, logger_class
+from ..options.logger_classes import logger_class
 from ..options.run_settings import LoggerSettings
 from .view import CellView, mean_curves, plain_table
 
@@ -115,7 +116,7 @@ def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]
         "version": view.id,
         "run_name": view.name,
     }
-    arguments = {option: value for option, value in of_the_cell.items() if option in arguments_of(cls)}
+    arguments = {option: value for option, value in of_the_cell.items() if option in signature(cls).parameters}
     arguments |= {option: value for option, value in section.items() if option != TARGET}
     if "save_dir" in arguments and arguments.get("version") == view.id:
         # A cell may have had another name when it was written last.

@@ -6,11 +6,9 @@ name parts only, so it runs no code.
 
 import importlib
 import inspect
-import math
 import pkgutil
 import re
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
@@ -24,8 +22,6 @@ TARGET = "_target_"
 """The option of a section that names its class, as everywhere with Hydra."""
 OURS = "scarf_lightning."
 """Begins the name of a class of this package."""
-MANY, USUALLY = 8, 0.6
-"""So many cells leave out of their names what a larger share of them has in common."""
 
 
 @dataclass(frozen=True)
@@ -219,21 +215,11 @@ def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
 
 
 def distinguishing_names(asked: Sequence[Sequence[str]]) -> list[str]:
-    """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``.
-
-    Of many cells a name leaves out what most of them have in common, and says what a cell does without.
-    """
-    cell_overrides = []
-    for overrides in asked:
-        # An option such as ``trials`` makes no other cell.
-        cell_overrides.append([each for each in overrides if _makes_another_cell(each)])
-    if len(cell_overrides) < 2:
-        return [" ".join(overrides) or "defaults" for overrides in cell_overrides]
-    counts = Counter(override for overrides in cell_overrides for override in dict.fromkeys(overrides))
-    least = len(cell_overrides)
-    if len(cell_overrides) >= MANY:
-        least = math.ceil(USUALLY * len(cell_overrides))
-    return _differing(cell_overrides, [override for override, n in counts.items() if n >= least])
+    """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``."""
+    # An option such as ``trials`` makes no other cell.
+    cells = [[each for each in overrides if _makes_another_cell(each)] for overrides in asked]
+    shared = set(cells[0]).intersection(*cells[1:]) if len(cells) > 1 else set()
+    return [" ".join(each for each in cell if each not in shared) or "defaults" for cell in cells]
 
 
 def _makes_another_cell(override: str) -> bool:
@@ -241,37 +227,10 @@ def _makes_another_cell(override: str) -> bool:
     return re.split("[./=]", override.lstrip("+~"))[0] not in OF_THE_RUN
 
 
-def _differing(cell_overrides: Sequence[Sequence[str]], usual: Sequence[str]) -> list[str]:
-    """The overrides of each cell that are not usual, and the options that it lacks of those that are.
-
-    Cells with different overrides have different names: an option that is in no name has its usual value.
-    """
-    common = dict.fromkeys(usual)
-    names = []
-    for overrides in cell_overrides:
-        own = [each for each in overrides if each not in common]
-        keys = {each.partition("=")[0] for each in overrides}
-        lacking = []
-        for usual_override in common:
-            key = usual_override.partition("=")[0]
-            if key not in keys:
-                lacking.append(key)
-        if lacking:
-            own.append(f"without {', '.join(lacking)}")
-        names.append(" ".join(own) or "defaults")
-    return names
-
-
 def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
     """A name for the cells of a run without a sweep file: the options that vary among them, and the day."""
-    keys: dict[str, None] = {}
-    for name in distinguishing_names(asked):
-        for override in name.split():
-            key, sign, _ = override.partition("=")
-            # Not ``defaults``, which is no override.
-            if sign:
-                keys[key] = None
-    group = "cells"
-    if len(asked) > 1 and keys:
-        group = ", ".join(keys)
+    names = " ".join(distinguishing_names(asked)).split()
+    # Not ``defaults``, which is no override.
+    keys = dict.fromkeys(name.partition("=")[0] for name in names if "=" in name)
+    group = ", ".join(keys) if len(asked) > 1 and keys else "cells"
     return f"{group} {day.isoformat()}"

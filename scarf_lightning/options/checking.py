@@ -58,15 +58,14 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "", *, exac
         values = _with_options_apart(settings, settings.named_part, values, place)
     if settings is not None and settings.sections_by_target is not None:
         values = _with_sections_apart(settings.sections_by_target, values, place)
-    hints = _hints(schema)
-    _refuse_unknown(list(hints), values, place, is_of_options=settings is not None)
+    hints = _hints_of(cast("Any", schema))
+    refuse_unknown(list(hints), values, place, is_of_options=settings is not None)
     read_values: dict[str, Any] = {}
     for field in fields(schema):  # type: ignore[arg-type]
         full, default = _join(place, field.name), default_of(field)
         if field.name not in values:
             if default is MISSING:
-                hint = "" if settings is None else f"; leave it at its default, or choose one with {full}=NAME"
-                raise UsageError(f"{full} is missing{hint}.")
+                raise UsageError(f"{full} is missing.")
             continue
         value = values[field.name]
         if field.name in BASES and hints[field.name] == Choice:
@@ -85,13 +84,9 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "", *, exac
 
 @cache
 def _hints_of(schema: Any) -> dict[str, Any]:
+    """The annotation of each field."""
     hints = get_type_hints(schema)
     return {field.name: hints[field.name] for field in fields(schema)}
-
-
-def _hints(schema: type[Any]) -> dict[str, Any]:
-    """The annotation of each field."""
-    return _hints_of(cast("Any", schema))
 
 
 def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
@@ -111,8 +106,8 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
     if hint is Any:
         return value if exact else _plain_value(value, full)
     if origin in (Union, UnionType):
-        # Most options of thousands of descriptions.
-        if (value is None or (exact and type(value) is not float)) and type(value) in inner:
+        # Most options of thousands of descriptions. Of a number it is checked that it is finite.
+        if type(value) in inner and type(value) is not float:
             return value
         # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
         *first, last = [each for each in inner if each is not NoneType]
@@ -123,26 +118,26 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
     if origin is Literal:
         return _one_of(inner, value, full)
     if is_dataclass(origin) and isinstance(origin, type):
-        return checked(origin, _group(value, full, origin), full, exact=exact)
+        return checked(origin, _group(value, full), full, exact=exact)
     if issubclass(origin, Mapping):
-        if not isinstance(value, Mapping):
-            raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {_short(value)}.")
         kind = inner[1] if inner else Any
-        if exact and kind is Any:
-            return value
-        by_name = {}
-        for name, each in value.items():
-            by_name[str(name)] = typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact)
-        return by_name
+        return {
+            str(name): typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact)
+            for name, each in _group(value, full).items()
+        }
     if issubclass(origin, (list, tuple)):
         if not isinstance(value, (list, tuple)):
-            raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
+            raise _refusal(full, value, "a list, as in [a,b]")
         kind = inner[0] if inner else Any
         # A column may have a million categories.
         if kind is str and all(type(each) is str for each in value):
             return origin(value)
         return origin(typed(kind, each, full, exact=exact) for each in value)
-    return _scalar(origin, value, full, exact=exact)
+    converted = _converted(origin, value, exact=exact)
+    # An infinite number, or one that is none, would train to nonsense.
+    if converted is None or (isinstance(converted, float) and not math.isfinite(converted)):
+        raise _refusal(full, value, IN_WORDS.get(origin, "another value"))
+    return converted
 
 
 def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
@@ -158,26 +153,17 @@ def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
         elif kind is int:
             if abs(value) >= LARGEST:
                 return False
-        elif kind is dict:
-            if not (are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)):
+        elif kind in (dict, list):
+            inner = [*value, *value.values()] if kind is dict else value
+            if not are_usable(inner, depth - 1):
                 return False
-        elif kind is list and not are_usable(value, depth - 1):
-            return False
     return True
 
 
-def _scalar(kind: type[Any], value: Any, full: str, *, exact: bool) -> Any:
-    is_right = type(value) in ((int, float) if kind is float else (kind,))
-    converted = None
-    if is_right or not (exact or isinstance(value, (Mapping, list, tuple, NoneType))):
-        converted = _converted(kind, value)
-    if converted is None:
-        wanted = IN_WORDS.get(kind, "a value")
-        raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else _short(value)}.")
-    # An infinite number, or one that is none, would train to nonsense.
-    if isinstance(converted, float) and not math.isfinite(converted):
-        raise UsageError(f"{full} must be a finite number, not {converted}.")
-    return converted
+def _refusal(full: str, value: Any, takes: str) -> UsageError:
+    """The refusal of a value, of which a file may have any length."""
+    text = "null" if value is None else f"{value!s:.80}"
+    return UsageError(f"{full}={text}: it takes {takes}.")
 
 
 def _one_of(choices: Sequence[Any], value: Any, full: str) -> Any:
@@ -187,16 +173,10 @@ def _one_of(choices: Sequence[Any], value: Any, full: str) -> Any:
         if type(choice) is type(value) and choice == value:
             return choice
     # YAML reads the words true and false as truth values.
-    if isinstance(value, bool) and str(value).lower() in choices:
-        return str(value).lower()
-    if isinstance(value, (Mapping, list, NoneType)):
-        raise UsageError(f"{full} must be a text, not {'null' if value is None else _short(value)}.")
-    raise UsageError(unknown_name(f"{full} cannot be {_short(value)}", str(value), map(str, choices), "its values"))
-
-
-def _short(value: Any) -> str:
-    """A value in a message, of which a file may have any length."""
-    return f"{value!s:.80}"
+    text = str(value).lower() if isinstance(value, bool) else f"{value!s:.80}"
+    if isinstance(value, bool) and text in choices:
+        return text
+    raise UsageError(unknown_name(f"{full}={text} is unknown", text, map(str, choices), "its values"))
 
 
 def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -205,7 +185,7 @@ def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], plac
     Raises:
         UsageError: as by `checked`.
     """
-    _refuse_unknown(list(known), values, place)
+    refuse_unknown(list(known), values, place)
     # Copied, because a default may be a dictionary, which a user of the configuration may change.
     options = {name: deepcopy(option.default) for name, option in known.items()}
     for name, value in values.items():
@@ -219,9 +199,8 @@ def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], plac
 
 def refused(place: str, error: ValueError) -> UsageError:
     """The error message for an invalid value, with the option's full name before it."""
-    sentence = _join(place, str(error))
     # Some are whole sentences already.
-    return UsageError(f"{sentence.removesuffix('.')}.")
+    return UsageError(f"{_join(place, str(error)).removesuffix('.')}.")
 
 
 def _choice(axis: str, value: Any, place: str) -> Choice:
@@ -229,9 +208,7 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
     options = dict(_group(value, place))
     name = options.pop("name", None)
     cls = part(axis, name, option=f"{place}.name")
-    known = options_of(cls)
-    _take_out_target(options, place, cls)
-    return {"name": name} | checked_options(known, options, place)
+    return {"name": name} | checked_options(options_of(cls), _without_target(options, place, cls), place)
 
 
 def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -242,90 +219,67 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     """
     common = [field.name for field in fields(settings) if field.name != named.options]
     name = values.get(named.name, getattr(settings, named.name))
-    cls = _class_of(named, name, place)
-    known: Mapping[str, Option] = {} if cls is None else options_of(cls)
-
     own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
-    others: dict[str, Any] = {}
-    for each, value in values.items():
-        if each == named.options:
-            continue
-        if named.is_beside and each not in common:
-            # A stored configuration has it in the group already.
-            own.setdefault(each, value)
-        else:
-            others[each] = value
-    _take_out_target(own, named.place_in(place), cls)
+    others = {each: value for each, value in values.items() if each != named.options}
     if named.is_beside:
-        _refuse_unknown([*common, *known], own, place)
-    others[named.name] = name
-    others[named.options] = checked_options(known, own, named.place_in(place))
-    return others
+        # A stored configuration has them in the field already.
+        own = {each: others.pop(each) for each in list(others) if each not in common} | own
+    known: Mapping[str, Option] = {}
+    # The one choice without a class.
+    if (place, name) != ("pretrain", "none"):
+        cls = part(named.axis, name, option=f"{place}.{named.name}")
+        known, own = options_of(cls), _without_target(own, named.place_in(place), cls)
+    if named.is_beside:
+        refuse_unknown([*common, *known], own, place)
+    return others | {named.name: name, named.options: checked_options(known, own, named.place_in(place))}
 
 
-def _class_of(named: PartField, name: Any, place: str) -> type[Any] | None:
-    """The class of the part that settings name; None for no pre-training."""
-    if (place, name) == ("pretrain", "none"):
-        return None
-    return part(named.axis, name, option=f"{place}.{named.name}")
-
-
-def _take_out_target(options: dict[str, Any], place: str, cls: type[Any] | None) -> None:
-    """Remove the ``_target_`` of a part, which is for ``hydra.utils.instantiate``: parts are built by their name.
+def _without_target(options: Mapping[str, Any], place: str, cls: type[Any]) -> dict[str, Any]:
+    """The options without the ``_target_`` of a part, which is for ``hydra.utils.instantiate``.
 
     Raises:
         UsageError: it is no class of this package, so that the user expects it to be built.
     """
-    target = options.pop(TARGET, None)
-    is_known = str(target).startswith(OURS) or (cls is not None and target == target_of(cls))
-    if target is not None and not is_known:
-        raise UsageError(
-            f"{place}.{TARGET}={target}: parts are built by their name, not by a class; a part of your own is named by "
-            "plugins=[MODULE]."
-        )
+    target = str(options.get(TARGET, OURS))
+    if not target.startswith(OURS) and target != target_of(cls):
+        raise UsageError(f"{place}.{TARGET}={target}: parts are built by their name; plugins=[MODULE] names your own.")
+    return {name: value for name, value in options.items() if name != TARGET}
 
 
 def _with_sections_apart(field: str, values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The values with all sections that have a ``_target_`` in one field, by the names that the user gave them."""
     # A stored configuration has them in the field already.
     sections = dict(_group(values.get(field) or {}, _join(place, field)))
-    others: dict[str, Any] = {}
+    others = {name: value for name, value in values.items() if name != field}
     for name, value in values.items():
-        if name == field:
-            continue
-        if isinstance(value, Mapping) and TARGET in value:
-            sections[name] = value
-        else:
-            others[name] = value
+        if name != field and isinstance(value, Mapping) and TARGET in value:
+            sections[name] = others.pop(name)
     return {**others, field: typed(dict[str, dict[str, Any]], sections, place)}
 
 
-def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str, *, is_of_options: bool = True) -> None:
+def refuse_unknown(known: Sequence[str], values: Iterable[str], place: str, *, is_of_options: bool = True) -> None:
     """Raise a UsageError if one of the values is of no known option."""
     for name in values:
         if name in known:
             continue
         where = f"the options of {place}" if place else "the options"
-        # The options of a report and of a search have no place there.
+        # The options of a report have no place there.
         full_list = list_of(place) if is_of_options and (place or "trials" in known) else ""
         raise UsageError(not_an_option(_join(place, str(name)), where, known, full_list=full_list))
 
 
-def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str, Any]:
+def _group(value: Any, full: str) -> Mapping[str, Any]:
     """A value that must be a group of options."""
     if isinstance(value, Mapping):
         return value
-    names = hint = ""
-    if kind is not None:
-        names = f" ({', '.join(field.name for field in fields(kind))})"
-    if isinstance(value, list):
-        hint = f"; name one option, or several as in {full}={','.join(map(str, value))}"
-    raise UsageError(f"{full} is a group of options{names}; it cannot be {value}{hint}.")
+    raise _refusal(full, value, "options by name, as in {a:1,b:x}")
 
 
-def _converted(kind: Any, value: Any) -> Any:
+def _converted(kind: Any, value: Any, *, exact: bool) -> Any:
     """The value as this type, or None if it is not one."""
-    if kind is str:
+    if exact and type(value) is not kind and (kind, type(value)) != (float, int):
+        return None
+    if kind is str and not isinstance(value, (Mapping, list, tuple, NoneType)):
         # YAML reads true and false as truth values; the command line writes them in small letters.
         return str(value).lower() if isinstance(value, bool) else str(value)
     if kind is bool:
@@ -334,12 +288,8 @@ def _converted(kind: Any, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
-        if kind is not int:
-            return float(value)
         # int() would round 2.5 down without a word.
-        if isinstance(value, float) and not value.is_integer():
-            return None
-        return int(value)
+        return None if kind is int and isinstance(value, float) and not value.is_integer() else kind(value)
     except (ValueError, OverflowError):
         return None
 
@@ -351,7 +301,7 @@ def _plain_value(value: Any, full: str) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain_value(each, full) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"{full} must be a finite number, not {value}.")
+        raise _refusal(full, value, IN_WORDS[float])
     return value
 
 

@@ -38,6 +38,10 @@ NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS, *SPLIT_BY}
 which are hashed by content; and shorthands, which are hashed as ``pretrain.*`` and ``finetune.*``."""
 
 
+MAY_AMOUNT = ("corruption", "cotrain.corruption", "finetune.label_smoothing", "finetune.fixed_below")
+"""Options that on some data are as good as another value of theirs."""
+
+
 def is_in(name: str, groups: Collection[str]) -> bool:
     """Tell whether an option or one of its parent groups is in ``groups``.
 
@@ -376,45 +380,22 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
 
 
 def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
-    """A sentence on each option of a cell that does nothing on its data.
-
-    These are the options that `fit_to_data` or `fit_to_target` changed: a corruption that selects nothing, and, unless
-    the recipe asked for it, an option for classes where labels are numbers.
+    """A sentence on each option of a cell that counts as another on its data, because of `fit_to_data` or
+    `fit_to_target`, unless the recipe asked for it.
 
     Args:
         config: the cell as it was asked for.
         amounting: the cell as it is trained.
         of_recipe: the options that the recipe sets.
     """
-    sentences = _idle_on_numbers(config, amounting, of_recipe or {})
-    asked = {"corruption": config.corruption, "cotrain.corruption": config.cotrain.corruption}
-    trained = {"corruption": amounting.corruption, "cotrain.corruption": amounting.cotrain.corruption}
-    unused = unused_options(config)
-    for option, choice in asked.items():
-        if choice != trained[option] and not is_in(option, unused):
-            sentences.append(
-                f"{option}.rate={choice[SELECTIVE]:g} selects no feature of this table: the cell trains, and counts, "
-                f"as {option}=none."
-            )
-    return sentences
-
-
-def _idle_on_numbers(config: Config, amounting: Config, recipe_options: Mapping[str, Any]) -> list[str]:
-    """A sentence on each option for classes that `fit_to_target` changed, unless the recipe asked for it."""
-    if "finetune" not in config.part("method").uses:
-        return []
-    reasons = {"label_smoothing": "is for classes", "fixed_below": "is more than finetune.fixed_below_numbers"}
+    of_recipe = of_recipe or {}
+    trained = {each.name: each.value for each in used_options(amounting)}
     sentences = []
-    for name, reason in reasons.items():
-        option = f"finetune.{name}"
-        value = getattr(config.finetune, name)
-        counted = getattr(amounting.finetune, name)
-        is_of_recipe = recipe_options.get(option) == value
-        if value == counted or is_of_recipe:
-            continue
-        sentences.append(
-            f"{option}={value:g} {reason}: on numbers the cell trains, and counts, as {option}={counted:g}."
-        )
+    for name, value, _ in used_options(config):
+        if name in MAY_AMOUNT and trained[name] != value and of_recipe.get(name) != value:
+            sentences.append(
+                f"{name}={value} does nothing on these data: the cell trains, and counts, as {name}={trained[name]}."
+            )
     return sentences
 
 

@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from inspect import Parameter
 from typing import Any
 
-from ..errors import UsageError, not_an_option
+from ..errors import UsageError
 from ..importing import require
 from .axes import TARGET
+from .checking import refuse_unknown
 from .plugins import working_folder_first
 from .run_settings import LoggerSettings
 
@@ -18,6 +19,8 @@ BASES_OF_LIGHTNING = {"lightning_fabric.loggers.logger.Logger", "lightning.fabri
 """The class that all loggers inherit from, in Lightning's two packages."""
 UNIFIED = "lightning.pytorch"
 """The name of `pytorch_lightning` in Lightning's other package, which most examples use."""
+MORE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+"""Kinds of arguments that stand for any number of others."""
 OF_THE_CELL = ("save_dir", "name", "version", "run_name")
 """Arguments that the writer sets for each cell where a section leaves them out."""
 
@@ -62,11 +65,6 @@ def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
     return cls
 
 
-def arguments_of(cls: type[Any]) -> dict[str, Parameter]:
-    """The arguments that a class takes, by name."""
-    return dict(inspect.signature(cls).parameters)
-
-
 def check_logger(name: str, section: Mapping[str, Any]) -> None:
     """Check a section without making the logger, which may open a connection.
 
@@ -75,18 +73,11 @@ def check_logger(name: str, section: Mapping[str, Any]) -> None:
     """
     cls = logger_class(name, section)
     _require_packages(cls, name)
-    arguments = arguments_of(cls)
-    kinds = {argument.kind for argument in arguments.values()}
-    named = []
-    for argument in arguments.values():
-        if argument.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
-            named.append(argument.name)
-    for option in section:
-        if option in (TARGET, *named) or Parameter.VAR_KEYWORD in kinds:
-            continue
-        raise UsageError(not_an_option(f"logger.{name}.{option}", f"the options of {cls.__name__}", named))
-    for option in named:
-        is_needed = arguments[option].default is Parameter.empty
+    arguments = inspect.signature(cls).parameters
+    if all(argument.kind is not Parameter.VAR_KEYWORD for argument in arguments.values()):
+        refuse_unknown([TARGET, *arguments], section, f"logger.{name}")
+    for option, argument in arguments.items():
+        is_needed = argument.default is Parameter.empty and argument.kind not in MORE
         if is_needed and option not in (*section, *OF_THE_CELL):
             raise UsageError(f"logger.{name}.{option} is missing; {cls.__name__} needs it.")
 

@@ -109,31 +109,8 @@ class Interval:
             return self.includes_high
         return self.low < value < self.high
 
-    def refusal(self, value: float) -> str:
-        """The end of a sentence on a value outside: ``"lie in (0, 1]"`` for a share, else the bound that it exceeds."""
-        least, most = self._ends()
-        if self.high <= 1:
-            return f"lie in {self.text}"
-        if value <= self.low or not most:
-            return f"be {least}"
-        return f"be {most}"
-
     def __str__(self) -> str:
-        # Shares are read most easily as an interval.
-        if self.high <= 1:
-            return self.text
-        least, most = self._ends()
-        return f"{least}; {most}" if most else least
-
-    def _ends(self) -> tuple[str, str]:
-        """Both bounds in words; the upper one is empty if there is none."""
-        # As they were written: 1e-05 would be another spelling.
-        low, high = self.text[1:-1].split(", ")
-        least = f"at least {low}" if self.includes_low else f"greater than {low}"
-        if self.high == math.inf:
-            return least, ""
-        most = f"at most {high}" if self.includes_high else f"below {high}"
-        return least, most
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -175,20 +152,17 @@ class Option:
             ValueError: what the option takes.
         """
         if isinstance(value, (int, float)):
-            self._check_number(value)
-        if self.choices and isinstance(value, str) and value not in self.choices:
-            choices = map(str, self.choices)
-            raise ValueError(unknown_name(f"{self.name} cannot be {value}", value, choices, "its values"))
-
-    def _check_number(self, value: float) -> None:
-        """Refuse a number outside the limits, or too large where these name no end."""
-        if self.limits is not None and value not in self.limits:
-            raise ValueError(f"{self.name} must {self.limits.refusal(value)}, not {value}")
-        has_end = self.limits is not None and self.limits.high < math.inf
-        # Adding 0 makes a whole number of a truth value.
-        largest = LARGEST[type(value + 0)]
-        if not has_end and abs(value) > largest:
-            raise ValueError(f"{self.name} must be at most {largest:g} in size, not {value}")
+            # Adding 0 makes a whole number of a truth value.
+            largest = LARGEST[type(value + 0)]
+            has_end = self.limits is not None and self.limits.high < math.inf
+            if self.limits is not None and value not in self.limits:
+                raise ValueError(f"{self.name}={value}: it takes a number in {self.limits}")
+            if not has_end and abs(value) > largest:
+                raise ValueError(f"{self.name}={value}: it takes a number of at most {largest:g} in size")
+        elif self.choices and isinstance(value, str) and value not in self.choices:
+            raise ValueError(
+                unknown_name(f"{self.name}={value} is unknown", value, map(str, self.choices), "its values")
+            )
 
 
 @dataclass

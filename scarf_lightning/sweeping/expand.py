@@ -343,10 +343,9 @@ def _each_once(refusals: Sequence[Refusal], combinations: Sequence[tuple[str, ..
         concerned.setdefault(refusal.sentence, []).append(refusal.overrides)
     sentences = []
     for sentence, cells in concerned.items():
-        if len(cells) == len(combinations):
-            sentences.append(sentence)
-        else:
-            sentences.append(f"{in_words(cells, combinations)}: {sentence}")
+        label = in_words(cells, combinations)
+        is_named = len(cells) == len(combinations) or sentence.startswith(f"{label}:")
+        sentences.append(sentence if is_named else f"{label}: {sentence}")
     return sentences
 
 

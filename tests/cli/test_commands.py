@@ -81,8 +81,8 @@ def slow(*case: str) -> Any:
     ("arguments", "shown"),
     [
         ("--help", "\ncorruption: gaussian, joint, "),
-        ("--help", "\nseed: 0 # seed of every random stream (int; at least 0)\n"),
-        ("corruption=gaussian -h", "\nsigma: 0.5 # standard deviation of the noise (float; greater than 0)\n"),
+        ("--help", "\nseed: 0 # seed of every random stream (int; [0, inf))\n"),
+        ("corruption=gaussian -h", "\nsigma: 0.5 # standard deviation of the noise (float; (0, inf))\n"),
         ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
         ("--cfg job pretrain=none", "pretrain:"), ("-c job pretrain=none", "pretrain:"),
         ("trials=7 --cfg job pretrain=none", "trials: 7"),

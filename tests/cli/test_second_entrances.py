@@ -89,7 +89,7 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "no such choice": (GLOBAL + "defaults:\n  - override /pretrain: scraf\n", "Did you mean scarf?"),
     "no such file": (GLOBAL + "defaults:\n  - /nowhere: x\n", "There is no file nowhere/x.yaml; --config-dir FOLDER"),
     "no such option": (GLOBAL + "trails: 1\n", "trails is not an option. Did you mean trials?"),
-    "a wrong value": (GLOBAL + "trials: many\n", "trials must be a whole number, not many."),
+    "a wrong value": (GLOBAL + "trials: many\n", "trials=many: it takes a whole number."),
     "a sweep": (GLOBAL + "sweeps: quick\n", "sweeps=NAME is named on the command line alone"),
 }
 """Presets, with the number of their cells or words of the sentence."""

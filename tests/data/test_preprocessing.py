@@ -193,7 +193,7 @@ def test_ordinal_codes_are_scikit_learns(order: str, categories: list[str], fram
     np.testing.assert_array_equal(encoded.values[:, 0], expected[:, 0])
     np.testing.assert_array_equal(encoded.values[:, 1:], table.values[:, 1:])
     assert (encoded.n_categories, encoded.n_encoded) == ([0, 0, 0], 3)
-    with pytest.raises(ValueError, match=r"order cannot be random\. Its values are: declared, sorted\."):
+    with pytest.raises(ValueError, match=r"order=random is unknown\. Its values are: declared, sorted\."):
         Ordinal("random")
 
 

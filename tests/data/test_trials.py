@@ -353,9 +353,9 @@ def test_pretraining_learns_from_all_training_rows_or_from_random_ones(mixed_tab
 @pytest.mark.parametrize(
     ("regime", "option", "values", "said"),
     [
-        (Semi25, "labelled", (0.0, -0.1, 1.01, 25, float("nan")), "labelled must lie in (0, 1], not {}"),
-        (Noise30, "noise", (-0.1, 1.01, 30, float("nan")), "noise must lie in [0, 1], not {}"),
-        (Few, "labels", (0, -1), "labels must be greater than 0, not {}"),
+        (Semi25, "labelled", (0.0, -0.1, 1.01, 25, float("nan")), "labelled={}: it takes a number in (0, 1]"),
+        (Noise30, "noise", (-0.1, 1.01, 30, float("nan")), "noise={}: it takes a number in [0, 1]"),
+        (Few, "labels", (0, -1), "labels={}: it takes a number in (0, inf)"),
         (Few, "labels", (1.5, 100.5), "labels must be a whole number of rows, or a share between 0 and 1, not {}"),
     ],
 )

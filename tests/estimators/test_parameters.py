@@ -56,11 +56,11 @@ def test_a_number_of_epochs_that_is_set_is_the_largest(small_fit: Any) -> None:
     ("parameters", "sentence"),
     [
         # By the name of the parameter, and as Python writes the value.
-        ({"n_trials": None}, r"^n_trials must be a whole number, not None\.$"),
+        ({"n_trials": None}, r"^n_trials=None: it takes a whole number\.$"),
         ({"metric": "speed"}, r"^metric"),
         # By the name of the option, which is no parameter.
-        ({"options": {"finetune.batch_size": 0}}, r"^finetune\.batch_size must be"),
-        ({"options": {"finetune.batch_size": None}}, r"^finetune\.batch_size must be .*, not null\.$"),
+        ({"options": {"finetune.batch_size": 0}}, r"^finetune\.batch_size=0: it takes"),
+        ({"options": {"finetune.batch_size": None}}, r"^finetune\.batch_size=null: it takes .*\.$"),
         ({"options": {"trials": 3}}, r"^options: trials is a parameter of its own; set n_trials\.$"),
     ],
 )

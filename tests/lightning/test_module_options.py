@@ -34,7 +34,7 @@ def test_options_are_text_list_or_keywords(make: Callable[[], PlainModule]) -> N
     ("make", "sentence"),
     [
         (partial(PretrainModule, "corruption=maen"), r"corruption=maen is not an option.*Did you mean mean\?"),
-        (partial(PretrainModule, corruption={"name": "mean", "rate": 3}), r"must lie in \(0, 1\], not 3"),
+        (partial(PretrainModule, corruption={"name": "mean", "rate": 3}), r"rate=3.*: it takes a number in \(0, 1\]"),
         (partial(PretrainModule, "mean"), "'mean' is no option. Options are keywords, corruption='mean', .*; a text"),
         (partial(PretrainModule, NESTED), r"'corruption' is no option.*which a dictionary gives as \*\*options"),
         (partial(PretrainModule, "~pretrain.patience"), "'~pretrain.patience' is no option"),

@@ -218,7 +218,7 @@ def test_a_job_of_a_cluster_writes_whatever_its_number(results: Path, monkeypatc
         ({"_target_": "pytorch_lightning.loggers.Logger"}, r".*Logger is no class of a logger\."),
         (
             {"_target_": "lightning.pytorch.loggers.CSVLogger", "save_dr": "a"},
-            r"logger\.mine\.save_dr is not an option. Did you mean save_dir\? The options of CSVLogger are: ",
+            r"logger\.mine\.save_dr is not an option. Did you mean save_dir\? The options of logger\.mine are: ",
         ),
         ({"_target_": f"{__name__}.Keyed"}, r"logger\.mine\.key is missing; Keyed needs it\."),
         ({"_target_": RECORDER}, r"logger\.mine\.project is missing; Recorder needs it\."),

@@ -75,7 +75,7 @@ def test_a_pretexts_own_options_stand_beside_the_common_ones() -> None:
     assert (config.pretrain.options, config.pretrain.patience) == ({"alpha": 0.5}, 1)
     pretext: Any = build_parts(config).pretext
     assert pretext.alpha == 0.5
-    with pytest.raises(UsageError, match=r"^pretrain\.alpha must be greater than 0, not -1\.0\.$"):
+    with pytest.raises(UsageError, match=r"^pretrain\.alpha=-1\.0: it takes a number in \(0, inf\)\.$"):
         config_of("pretrain=vime", "pretrain.alpha=-1")
 
 

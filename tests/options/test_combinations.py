@@ -373,8 +373,8 @@ class TestEmptySelections:
             counts_as = config if mask.any() else replace(config, corruption={"name": "none"})
             assert (amounting.corruption == {"name": "none"}) == (not mask.any())
             assert identity(amounting, "") == identity(counts_as, "")
-            said = [sentence.partition(" selects no ")[0] for sentence in no_effect_sentences(config, amounting)]
-            assert said == ([] if mask.any() else [f"corruption.rate={rate:g}"])
+            said = [sentence.partition(" does nothing ")[0] for sentence in no_effect_sentences(config, amounting)]
+            assert said == ([] if mask.any() else [f"corruption={name}"])
 
     def test_an_encoding_that_widens_no_column_leaves_as_many_as_the_table_has(self) -> None:
         config = replace(config_of(), corruption={"name": "mean", "rate": 0.1}, encoding={"name": "ordinal"})
@@ -385,7 +385,7 @@ class TestEmptySelections:
         config, cotrained = config_of("pretrain=none"), config_of("method=cotrain", "pretrain=none")
         assert no_effect_sentences(config, fit_to_data(config, 1, 1)) == []
         (sentence,) = no_effect_sentences(cotrained, fit_to_data(cotrained, 1, 1))
-        assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")
+        assert sentence.startswith("cotrain.corruption=marginal does nothing on these data: ")
 
 
 def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() -> None:

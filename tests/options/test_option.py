@@ -51,7 +51,7 @@ def test_a_line_says_name_type_default_meaning_and_limits() -> None:
     assert shown == {
         "size": ("float", 0.5, "(0, 1]", "length of a side"),
         "colour": ("str", "red", "red, blue", "what it is painted with"),
-        "copies": ("int | str", "auto", "auto; at least 1; at most 10", "how many there are"),
+        "copies": ("int | str", "auto", "auto; [1, 10]", "how many there are"),
         "note": ("str | null", None, "", "for people"),
         "tags": ("list", [], "", "words to find it by"),
     }
@@ -61,8 +61,8 @@ def test_a_subclass_may_change_a_default_and_keeps_meaning_and_limits() -> None:
     assert list(options_of(Square)) == ["size", "colour", "copies", "note", "tags", "corners"]
     size = options_of(Square)["size"]
     assert (size.default, size.meaning, size.allowed) == (1.0, "length of a side", "(0, 1]")
-    assert refusal(Square, size=2.0) == "size must lie in (0, 1], not 2.0"
-    assert refusal(Square, corners=1) == "corners must be at least 2, not 1"
+    assert refusal(Square, size=2.0) == "size=2.0: it takes a number in (0, 1]"
+    assert refusal(Square, corners=1) == "corners=1: it takes a number in [2, inf)"
     assert list(options_of(Composed)) == ["width"], "a field that holds another part is no option"
     Shape().tags.append("mine")
     assert Shape().tags == [], "an object has a list of its own"
@@ -79,17 +79,17 @@ class Unbounded(Options):
 @pytest.mark.parametrize(
     ("cls", "values", "sentence"),
     [
-        (Shape, {"size": 0}, "size must lie in (0, 1], not 0"),
-        (Shape, {"size": math.nan}, "size must lie in (0, 1], not nan"),
-        (Shape, {"colour": "green"}, "colour cannot be green. Its values are: red, blue."),
-        (Shape, {"copies": 0}, "copies must be at least 1, not 0"),
-        (Shape, {"copies": 11}, "copies must be at most 10, not 11"),
-        (Shape, {"copies": "many"}, "copies cannot be many. Its values are: auto."),
+        (Shape, {"size": 0}, "size=0: it takes a number in (0, 1]"),
+        (Shape, {"size": math.nan}, "size=nan: it takes a number in (0, 1]"),
+        (Shape, {"colour": "green"}, "colour=green is unknown. Its values are: red, blue."),
+        (Shape, {"copies": 0}, "copies=0: it takes a number in [1, 10]"),
+        (Shape, {"copies": 11}, "copies=11: it takes a number in [1, 10]"),
+        (Shape, {"copies": "many"}, "copies=many is unknown. Its values are: auto."),
         (Shape, {"copies": 10, "note": "any text", "size": 1}, None),
         (Unbounded, {"seed": 2**53 - 1, "decay": 1e12, "shift": -1e12, "most": 1e30}, None),
-        (Unbounded, {"seed": 2**53}, "seed must be at most 9.0072e+15 in size, not 9007199254740992"),
-        (Unbounded, {"decay": 1e39}, "decay must be at most 1e+12 in size, not 1e+39"),
-        (Unbounded, {"shift": -1e39}, "shift must be at most 1e+12 in size, not -1e+39"),
+        (Unbounded, {"seed": 2**53}, "seed=9007199254740992: it takes a number of at most 9.0072e+15 in size"),
+        (Unbounded, {"decay": 1e39}, "decay=1e+39: it takes a number of at most 1e+12 in size"),
+        (Unbounded, {"shift": -1e39}, "shift=-1e+39: it takes a number of at most 1e+12 in size"),
     ],
 )
 def test_a_value_is_taken_or_refused_in_a_sentence(
@@ -97,23 +97,6 @@ def test_a_value_is_taken_or_refused_in_a_sentence(
 ) -> None:
     """No number is too large for a file or a product."""
     assert refusal(cls, **values) == sentence
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "beyond", "sentence"),
-    [
-        ("(0, 1]", "(0, 1]", 1.5, "lie in (0, 1]"),
-        ("[2, 1e9]", "at least 2; at most 1e9", 10**9 + 1, "be at most 1e9"),
-        ("(0, inf)", "greater than 0", math.nan, "be greater than 0"),
-        ("[0, 5)", "at least 0; below 5", 5, "be below 5"),
-    ],
-)
-def test_intervals_in_words(text: str, words: str, beyond: float, sentence: str) -> None:
-    interval = Interval.parse(text)
-
-    assert str(interval) == words
-    assert beyond not in interval
-    assert interval.refusal(beyond) == sentence
 
 
 @given(
@@ -128,15 +111,6 @@ def test_intervals_are_those_of_mathematics(opening: str, low: int, width: int, 
     inside = (low < value or (opening == "[" and low == value)) and (value < high or (closing == "]" and value == high))
 
     assert (value in Interval.parse(f"{opening}{low}, {high}{closing}")) == inside
-
-
-@given(st.sampled_from(["(0, 1]", "[0, 1)", "[1, 10]", "(-3, inf)"]), st.floats(-20, 20))
-def test_a_value_is_refused_by_the_bound_that_it_exceeds(text: str, value: float) -> None:
-    interval = Interval.parse(text)
-    if value not in interval:
-        words = interval.refusal(value)
-        exceeded = "at most" in words or "below" in words
-        assert text in words or exceeded == (value >= interval.high)
 
 
 @pytest.mark.parametrize("text", ["0..1", "(0; 1)", "[one, two]"])

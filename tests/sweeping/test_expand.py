@@ -52,7 +52,7 @@ def test_a_comma_in_quotes_brackets_or_braces_separates_nothing() -> None:
         assert [cell.config.paths.results for cell in cells_of(f"paths.results={values}")] == folders
     (cell,) = cells_of("network.encoder={width:8,depth:2}")
     assert (cell.config.network.encoder["width"], cell.config.network.encoder["depth"]) == (8, 2)
-    assert refusal("seed=[1,2]") == ["seed must be a whole number, not [1, 2]."]
+    assert refusal("seed=[1,2]") == ["seed=[1, 2]: it takes a whole number."]
 
 
 def test_an_axis_that_takes_several_may_be_swept_in_lists_and_no_other() -> None:
@@ -94,9 +94,9 @@ UNUSED = " is set, but no cell of this run uses it ("
         ("trails=3", "trails is not an option. Did you mean trials? The options are: "),
         ("+trails=3", "trails is not an option. Did you mean trials? The options are: "),
         ("~trails", "Could not delete from config. 'trails' does not exist"),
-        ("trials=abc", "trials must be a whole number, not abc."),
-        ("trials=null", "trials must be a whole number, not null."),
-        ("trials=0", "trials must be at least 1, not 0."),
+        ("trials=abc", "trials=abc: it takes a whole number."),
+        ("trials=null", "trials=null: it takes a whole number."),
+        ("trials=0", "trials=0: it takes a number in [1, 10000]."),
         (
             "dataset=cc18-adlut",
             "dataset=cc18-adlut is not an option. Did you mean cc18-adult? The options of dataset are: csv, diabetes, "
@@ -115,11 +115,11 @@ UNUSED = " is set, but no cell of this run uses it ("
         ("method=control,[mixup,dropout]", "method=[mixup,dropout]: name one option, or try each of them with meth"),
         ("corruption.rat=0.5", "corruption.rat is not an option. Did you mean rate? The options of corruption are: "),
         ("network.encoder={depht:3}", "network.encoder.depht is not an option. Did you mean depth? The options of"),
-        ("network.head.depth=0", "network.head.depth must be at least 1, not 0."),
-        ("finetune.learning_rate=-1", "finetune.learning_rate must be greater than 0, not -1.0."),
+        ("network.head.depth=0", "network.head.depth=0: it takes a number in [1, 1000]."),
+        ("finetune.learning_rate=-1", "finetune.learning_rate=-1.0: it takes a number in (0, 1e12]."),
         ("pretrain.name=scarfs", "pretrain.name=scarfs is unknown. Did you mean scarf? The options are: none, "),
-        ("corruption=mean,marginal seed=1,2 fit_on=some", "fit_on cannot be some. Its values are: all, train."),
-        ("seed=1,-1", "seed=-1: seed must be at least 0, not -1."),
+        ("corruption=mean,marginal seed=1,2 fit_on=some", "fit_on=some is unknown. Its values are: all, train."),
+        ("seed=1,-1", "seed=-1: it takes a number in [0, inf)."),
         ("corruption=mean,means", "corruption=means: corruption=means is not an option"),
         ("corruption=gaussian corruption.rate=0.3", "corruption.rate is not an option. The options of corruption are: "
          "name, keep, sigma."),
@@ -152,15 +152,15 @@ def test_all_that_is_wrong_is_listed_together_up_to_ten_combinations() -> None:
     assert [sentence.partition(" ")[0] for sentence in unused] == ["corruption", "loss.temperature"]
 
     assert refusal("network.head.depth=0,2", "seed=-1,1") == [
-        "network.head.depth=0 (2 of 4 cells): network.head.depth must be at least 1, not 0.",
-        "network.head.depth=2 seed=-1: seed must be at least 0, not -1.",
+        "network.head.depth=0 (2 of 4 cells): network.head.depth=0: it takes a number in [1, 1000].",
+        "network.head.depth=2 seed=-1: seed=-1: it takes a number in [0, inf).",
     ]
 
     *first, last = refusal(f"seed={','.join(str(-seed) for seed in range(1, 13))}")
     assert (len(first), last) == (10, "2 more mistakes are not shown.")
 
 
-NO_LIST = "dataset.drop must be a list, as in dataset.drop=[a,b]."
+NO_LIST = "dataset.drop=5: it takes a list, as in [a,b]."
 
 
 def test_an_option_that_cells_refused_for_another_reason_have_is_not_unknown() -> None:

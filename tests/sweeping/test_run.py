@@ -212,7 +212,7 @@ class TestLaunching:
             ),
             (
                 [cell for share in (0.5, 2.0, 2.0, -1.0) for cell in seeds(1, regime=regime_of(share))],
-                [f"regime.labelled must lie in (0, 1], not {share}." for share in (2.0, -1.0)],
+                [f"regime.labelled={share}: it takes a number in (0, 1]." for share in (2.0, -1.0)],
             ),
         ],
     )

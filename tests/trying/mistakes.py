@@ -140,7 +140,7 @@ MISTAKES = {
         "missing 1 required positional argument: 'sigma'",
     ),
     "a default outside the limits": (
-        corruption("x", options='sigma: float = option(2.0, "size", "(0, 1)")'), "ValueError: sigma must lie in (0, 1), not 2.0",
+        corruption("x", options='sigma: float = option(2.0, "size", "(0, 1)")'), "ValueError: sigma=2.0: it takes a number in (0, 1)",
     ),
     "a corruption that changes nothing": (corruption("x"), "Note: m.Bad changes nothing: each view is the row itself"),
     # Selections.
