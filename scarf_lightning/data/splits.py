@@ -221,12 +221,14 @@ class Time(Splitting):
     column: str | None = option(None, "dates or numbers: the last rows by it are for validation and testing")
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        from .reading.roles import check_times
-
         times = _split_by(table)
         labelled = np.flatnonzero(table.is_labelled)
         unlabelled = np.flatnonzero(~table.is_labelled)
-        check_times(self.name, times, table.is_labelled, str(self.column))
+        if np.isnan(times[labelled]).any():
+            raise UsageError(
+                f"column {self.column!r}, which split=time sorts by, is missing in labelled rows; fill it, or leave "
+                "them out."
+            )
         ordered = labelled[np.argsort(times[labelled], kind="stable")]
         n_validation, n_test = part_sizes(len(ordered))
         n_train = len(ordered) - n_validation - n_test

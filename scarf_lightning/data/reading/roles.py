@@ -54,14 +54,6 @@ def split_values(
     return coded.spread(parts), []
 
 
-def check_times(kind: str, values: Floats, is_labelled: NDArray[np.bool_], column: str) -> None:
-    """Refuse a split by times ``(n,)`` of which a row with a label has none."""
-    if kind == "time" and np.isnan(values[is_labelled]).any():
-        raise UsageError(
-            f"column {column!r}, which split=time sorts by, is missing in labelled rows; fill it, or leave them out."
-        )
-
-
 def _case_notes(groups: Coded, column: Any) -> list[str]:
     """A note on groups whose names differ by case alone."""
     names: dict[str, str] = {}

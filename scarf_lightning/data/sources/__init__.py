@@ -25,11 +25,12 @@ __all__ = [
     "Stamps", "WdbcSource", "open_source",
 ]  # fmt: skip
 
-OF_A_FORMAT = ("separator", "decimal", "encoding", "sheet")
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""
+OF_A_FILE = ("separator", "decimal", "encoding", "sheet", "weight")
+PATHS = ("path", "unlabelled")
 OPTIONS = {
-    FileSource.name: ("path", "target", *LISTS_OF_COLUMNS, *OF_A_FORMAT, "target_kind", "weight", "unlabelled"),
+    FileSource.name: (*PATHS, "target", *LISTS_OF_COLUMNS, *OF_A_FILE, "target_kind"),
     OpenMLSource.name: ("id", "task", "target_kind"),
     WdbcSource.name: ("id",),
     DiabetesSource.name: (),
@@ -57,58 +58,51 @@ def open_source(
     if source not in OPTIONS:
         fault = f"dataset.source={source} is not a source"
         raise UsageError(unknown_name(fault, source, sorted(OPTIONS), "the sources"))
-    for option, value in given.items():
-        if value is not None and option not in OPTIONS[source]:
+    asked = {option: value for option, value in given.items() if value is not None}
+    for option in asked:
+        if option not in OPTIONS[source]:
             fault = f"dataset.{option} is not an option of dataset.source={source}"
             raise UsageError(unknown_name(fault, option, ("name", *OPTIONS[source]), "its options"))
-    kind = None if given.get("target_kind") == AUTO else given.get("target_kind")
-    check_kind(kind)
-    dataset_id, task = given.get("id"), given.get("task")
-    split_by = _split_by(split or {}, source, task)
-    if source == WdbcSource.name and dataset_id not in (None, WdbcSource.dataset_id):
-        raise UsageError(
-            f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {dataset_id} use dataset=openml."
-        )
+    split_kind = (split or {}).get("name", NEEDS_NOTHING[0])
+    split_by = _split_by(split_kind, split or {}, source, asked)
     # A bundled table is one table, so nothing of it can be chosen but its name.
     if source in BUNDLED:
+        if asked.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
+            raise UsageError(
+                f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {asked['id']} use dataset=openml."
+            )
         return BUNDLED[source](dataset_name=name)
-    named: dict[str, Any] = {"dataset_name": name, "target_kind": kind, "split": split_by}
+    kind = asked.pop("target_kind", AUTO)
+    named: dict[str, Any] = {"dataset_name": name, "target_kind": None if kind == AUTO else kind, "split": split_by}
+    check_kind(named["target_kind"])
     if source == FileSource.name:
-        path = _path(given.get("path"))
-        if not path:
+        if not asked.get("path"):
             raise UsageError(
                 "dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C."
             )
-        named |= _columns(given) | {option: given.get(option) for option in (*OF_A_FORMAT, "weight")}
+        named |= {option: asked.get(option) for option in OF_A_FILE}
+        named |= {option: tuple(asked.get(option, ())) for option in LISTS_OF_COLUMNS}
+        named |= {option: _path(asked.get(option)) for option in PATHS}
         # A file that is there says which columns it has.
-        target = given.get("target") or ""
-        return FileSource(path, target, unlabelled=_path(given.get("unlabelled")), **named)
-    if dataset_id is not None and task is not None:
+        return FileSource(target=asked.get("target", ""), **named)
+    if len(asked) != 1:
         raise UsageError(
-            f"dataset.id={dataset_id} and dataset.task={task} are both set; give one, for a task brings its dataset."
+            "dataset=openml needs the id of a dataset, or of a task, which brings its dataset: set dataset.id=N or "
+            "dataset.task=N, and not both."
         )
-    if dataset_id is None and task is None:
-        raise UsageError("dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N.")
     named["cache"] = _path(openml_cache)
-    if task is not None:
-        return OpenMLTaskSource(task, is_split=(split or {}).get("name") == OF_A_TASK, **named)
-    assert dataset_id is not None
-    return OpenMLSource(dataset_id, **named)
-
-
-def _columns(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The columns that options list."""
-    return {option: tuple(given.get(option) or ()) for option in LISTS_OF_COLUMNS}
+    if "task" in asked:
+        return OpenMLTaskSource(asked["task"], is_split=split_kind == OF_A_TASK, **named)
+    return OpenMLSource(asked["id"], **named)
 
 
 def _path(given: str | None) -> Path | None:
     return Path(given).expanduser() if given else None
 
 
-def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitBy | None:
+def _split_by(kind: str, split: Mapping[str, Any], source: str, asked: Mapping[str, Any]) -> SplitBy | None:
     """Fields of a split that its source must know."""
-    kind = split.get("name", NEEDS_NOTHING[0])
-    if kind == OF_A_TASK and task is None:
+    if kind == OF_A_TASK and "task" not in asked:
         raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")
     if kind in (*NEEDS_NOTHING, OF_A_TASK):
         return None
@@ -118,6 +112,4 @@ def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitB
     needed = "test" if kind == "files" else "column"
     if not split.get(needed):
         raise UsageError(f"split={kind} needs split.{needed}; set it.")
-    if kind != "files":
-        return SplitBy(kind, split["column"])
-    return SplitBy(kind, None, _path(split.get("validation")), _path(split["test"]))
+    return SplitBy(kind, split.get("column"), _path(split.get("validation")), _path(split.get("test")))

@@ -3,15 +3,15 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...errors import UsageError, unknown_name
-from ..columns import Floats, listed
+from ..columns import Floats
 from .source import ENDING, Source, SplitBy
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..table import Table
     from .table_file import TableFile
 
-READING = 7
+READING = 8
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
@@ -33,9 +33,8 @@ class FileSource(Source):
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
     or a currency; dates, which become numbers and categories; Booleans; categories; texts, and strings with many
-    distinct values, which become hashes. Ids, constants and empty columns are left out, and so are columns without a
-    name, such as the index of a frame. ``Table.reading`` says how each column was read, and ``Table.notes`` what a user
-    should know of it.
+    distinct values, which become hashes. Ids, constants and empty columns are left out. ``Table.reading`` says how each
+    column was read, and ``Table.notes`` what a user should know of it.
 
     **Labels.** Rows without a label are kept, for pre-training and semi-supervised methods.
 
@@ -76,20 +75,12 @@ class FileSource(Source):
 
     @property
     def key(self) -> str:
-        identifying = json.dumps(self._identifying(), sort_keys=True, default=str)
+        # The dataset's own name does not change how the file is read.
+        given = {name: value for name, value in asdict(self).items() if name != "dataset_name" and value}
+        identifying = json.dumps({"reading": READING} | _plain(given), sort_keys=True)
         digest = hashlib.sha256(identifying.encode()).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"{self.name}-{stem}-{digest}"
-
-    def _identifying(self) -> dict[str, Any]:
-        """The options that decide what is read, as JSON has them."""
-        read_as: dict[str, Any] = {"reading": READING}
-        for field in fields(FileSource):
-            value = getattr(self, field.name)
-            # The dataset's own name does not change how the file is read.
-            if field.name != "dataset_name" and value:
-                read_as[field.name] = _plain(value)
-        return read_as
 
     @property
     def label(self) -> str:
@@ -98,72 +89,64 @@ class FileSource(Source):
     def files(self) -> tuple[Path, ...]:
         from .table_file import matching
 
-        files: list[Path] = []
         try:
-            for option, path in self._paths().items():
-                files += matching(path, option)
+            return tuple(file for option, path in self._paths().items() for file in matching(path, option))
         except UsageError:
             return ()
-        return tuple(files)
 
     def check(self) -> None:
         self._open()
 
     def load(self) -> "Table":
         from ..reading import ReadingOptions
-        from ..reading.roles import check_times, read_weights, split_values
+        from ..reading.roles import read_weights, split_values
         from ..targets import read_target
         from ..untyped import left_out, read_table
 
-        path = str(self.path)
-        frame, split_by, notes = self._frame(self._open())
-        target = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
+        path, frame, parts, notes = str(self.path), *self._rows(self._open())
+        read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
         # These columns are no features, and are shown as left out.
         others = [left_out(name, "left out by dataset.drop") for name in self.drop]
-        if self.split and self.split.column:
-            split_by, split_notes = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
-            notes += split_notes
-            others.append(left_out(self.split.column, f"left out: split={self.split.kind} splits by it"))
-        is_labelled = target.target.is_labelled(target.labels)
-        if self.split and self.split.column and split_by is not None:
-            check_times(self.split.kind, split_by, is_labelled, self.split.column)
         weights = None
+        if self.split and self.split.column:
+            parts, doubts = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
+            notes += doubts
+            others.append(left_out(self.split.column, f"left out: split={self.split.kind} splits by it"))
         if self.weight:
+            is_labelled = read.target.is_labelled(read.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
             others.append(left_out(self.weight, "left out: it weighs the rows"))
-        if len(frame.columns) == 0:
+        if frame.shape[1] == 0:
             raise UsageError(f"{path} has no column to predict {self.target!r} from; add one.")
-        lists = {option: getattr(self, option) for option in LISTS_OF_COLUMNS if option != "drop"}
+        lists = {option: getattr(self, option) for option in LISTS_OF_COLUMNS}
         options = ReadingOptions(**lists, decimal=self.decimal)
-        table = read_table(frame, target, options, name=self.dataset_name or self.label, source=path, split_by=split_by)
+        table = read_table(frame, read, options, name=self.dataset_name or self.label, source=path, split_by=parts)
         # From the file as a whole to its columns.
         table = replace(table, reading=(*table.reading, *others), notes=(*notes, *table.notes))
         return table.weighted(weights)
 
     def _paths(self) -> dict[str, Path]:
         """All files by the option that names them."""
-        files = {
-            "dataset.path": self.path,
-            "split.validation": self.split and self.split.validation,
-            "split.test": self.split and self.split.test,
-            "dataset.unlabelled": self.unlabelled,
-        }
-        return {option: file for option, file in files.items() if file}
+        split = self.split or SplitBy("random")
+        paths = {"dataset.path": self.path, "split.validation": split.validation, "split.test": split.test}
+        paths["dataset.unlabelled"] = self.unlabelled
+        return {option: path for option, path in paths.items() if path}
 
     def _open(self) -> list[tuple[str, "TableFile"]]:
         """All files with the names of their columns, each with the option that names it."""
         from .table_file import matching, open_file
 
-        asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
         files: list[tuple[str, TableFile]] = []
         for option, path in self._paths().items():
-            files += [(option, open_file(each, option, **asked)) for each in matching(path, option)]
+            for each in matching(path, option):
+                files.append((option, open_file(each, self.separator, self.decimal, self.encoding, self.sheet)))
         first = files[0][1]
         self._check_columns(first)
-        for option, file in files[1:]:
-            optional = {self.target, self.weight} if option == "dataset.unlabelled" else set()
-            there = {*file.names, *optional}
-            missing = [name for name in self._kept(first) if name not in there]
+        for option, file in files:
+            given = {*file.names, *self.drop}
+            if option == "dataset.unlabelled":
+                given |= {self.target, str(self.weight)}
+            missing = [name for name in first.names if name not in given]
             if missing:
                 raise UsageError(
                     f"{file.path} has no column {missing[0]!r}, which {first.path} has; {option} needs the same "
@@ -171,43 +154,27 @@ class FileSource(Source):
                 )
         return files
 
-    def _roles(self) -> dict[str, str | None]:
-        """The one column of each option that takes one; None where the option is not set."""
-        column = self.split.column if self.split else None
-        return {"dataset.target": self.target, "split.column": column, "dataset.weight": self.weight}
-
     def _check_columns(self, file: "TableFile") -> None:
-        """Refuse options that name what is not a column, or not a feature, or contradict each other."""
-        named: dict[str, str] = {}
-        columns = [(option, column) for option, column in self._roles().items() if column is not None]
-        for option in LISTS_OF_COLUMNS:
-            columns += [(f"dataset.{option}", column) for column in getattr(self, option)]
-        for option, column in columns:
+        """Refuse options that name what is not a column, or that name a column twice."""
+        roles = {"dataset.target": self.target, "dataset.weight": self.weight}
+        roles["split.column"] = self.split.column if self.split else None
+        named = [(option, column) for option, column in roles.items() if column is not None]
+        named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
+        seen: dict[str, str] = {}
+        for option, column in named:
             if column not in file.names:
                 fault = f"{option} names {column!r}, which is not a column of {file.path}"
-                if not column:
-                    fault = f"{option} must name a column of {file.path}"
                 raise UsageError(unknown_name(fault, column, file.names, "its columns", shown=repr))
-            other = named.setdefault(column, option)
+            other = seen.setdefault(column, option)
             # A column is read in one way.
             if other != option:
                 raise UsageError(f"{option} names {column!r}, which {other} names too; leave it out of one.")
 
-    def _kept(self, file: "TableFile") -> list[str]:
-        """The columns of a file that are read: those with a name, or that an option names, without dropped ones."""
-        from .table_file import NAMELESS
-
-        named = {*self._roles().values(), *self.categorical, *self.numeric, *self.dates, *self.text}
-        return [
-            name for name in file.names if name not in self.drop and (name in named or not NAMELESS.fullmatch(name))
-        ]
-
-    def _frame(self, files: Sequence[tuple[str, "TableFile"]]) -> tuple["pd.DataFrame", Floats | None, list[str]]:
+    def _rows(self, files: "list[tuple[str, TableFile]]") -> tuple["pd.DataFrame", Floats | None, list[str]]:
         """The rows of all files, the part of each row if the split is in files, and notes."""
         import pandas as pd
 
-        kept = self._kept(files[0][1])
-        left_out = {*files[0][1].names} - {*kept, *self.drop}
+        kept = [name for name in files[0][1].names if name not in self.drop]
         frames: list[pd.DataFrame] = []
         parts: list[Floats] = []
         notes: list[str] = []
@@ -222,9 +189,6 @@ class FileSource(Source):
             frames.append(filled.reindex(columns=kept))
             parts.append(np.full(len(filled), PARTS.get(option, 0.0)))
             notes += file.notes
-        if left_out:
-            verb = "are" if len(left_out) > 1 else "is"
-            notes.append(f"{listed(sorted(left_out), 3)} of {self.path}, without a name there, {verb} left out.")
         whole = frames[0].reset_index(drop=True) if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         is_split = self.split is not None and self.split.kind == "files"
         return whole, np.concatenate(parts) if is_split else None, notes
@@ -232,11 +196,9 @@ class FileSource(Source):
 
 def _plain(value: Any) -> Any:
     """An option's value as it is hashed for the key: lists without order, absolute paths."""
-    if isinstance(value, SplitBy):
-        return {name: _plain(inner) for name, inner in vars(value).items()}
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, Path):
         return str(value.resolve())
     # The order of columns in an option makes no difference.
-    if isinstance(value, tuple):
-        return sorted(value)
-    return value
+    return sorted(value) if isinstance(value, tuple) else value

@@ -1,14 +1,12 @@
 """Datasets and tasks of OpenML, through its own client and the client's cache."""
 
-import configparser
-import hashlib
 import os
 import platform
 import re
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,8 +29,6 @@ SKIP_PARQUET = "OPENML_SKIP_PARQUET"
 
 UNKNOWN = (111, 151)
 """The codes with which OpenML answers if it does not have the id of a dataset, or of a task."""
-
-TASK_FILES = ("task.xml", "datasplits.arff")
 
 # The client's settings are global to the process.
 _one_at_a_time = threading.Lock()
@@ -67,13 +63,12 @@ class OpenMLSource(Source):
         require("openml", f"OpenML dataset {self.dataset_id}")
 
     def files(self) -> tuple[Path, ...]:
-        _, folder = _locations(self.cache, "datasets", self.dataset_id)
+        folder = _folder(self.cache, "datasets", self.dataset_id)
+        # The client takes Parquet where it is there, unless it is told otherwise.
         data = [folder / f"dataset_{self.dataset_id}.pq", folder / "dataset.arff"]
         if os.environ.get(SKIP_PARQUET, "false").casefold() == "true":
-            # The client's own switch.
             data.reverse()
-        description, whole = (folder / "description.xml", next(filter(_is_whole, data), None))
-        return (description, whole) if whole and _is_whole(description) else ()
+        return _there([folder / "description.xml", *[file for file in data if file.is_file()][:1]], 2)
 
     def load(self) -> "Table":
         """Read the dataset, without any connection if the cache has it.
@@ -120,39 +115,24 @@ class OpenMLSource(Source):
     def _read(self) -> "tuple[str, str | None, pd.DataFrame, list[bool]]":
         """The dataset's name and default target, its columns but ignored ones, and whether each is categorical."""
         subject = f"OpenML dataset {self.dataset_id}"
-        cached = {file.name: file for file in self.files()}
-        root, folder = _locations(self.cache, "datasets", self.dataset_id)
-        if "dataset.arff" in cached:
-            _check_sum(cached["description.xml"], cached["dataset.arff"], subject)
+        cached = self.files()
         # Read the file that is there: the client would ask the server for Parquet before ARFF.
-        skips_parquet = "dataset.arff" in cached if cached else None
-        with _client(subject, root, skips_parquet=skips_parquet):
-            import arff
+        skips_parquet = cached[1].suffix == ".arff" if cached else None
+        with _client(subject, self.cache, _folder(self.cache, "datasets", self.dataset_id), skips_parquet):
             import openml
 
-            with _clear_errors(subject, root, folder):
-                dataset = openml.datasets.get_dataset(
-                    self.dataset_id,
-                    download_data=True,
-                    download_qualities=False,
-                    # The data say the same, and a cache may lack it.
-                    download_features_meta_data=False,
-                )
+            dataset = openml.datasets.get_dataset(
+                self.dataset_id,
+                download_data=True,
+                download_qualities=False,
+                # The data say the same, and a cache may lack it.
+                download_features_meta_data=False,
+            )
             if dataset.parquet_file is None and dataset.format.lower() == "sparse_arff":
                 raise UsageError(f"{subject} comes as sparse ARFF alone, whose classes the openml client cannot read.")
             # A pickle of another version of pandas, or of other data, would go before the file.
             dataset.data_pickle_file = None
-            try:
-                frame, _, categorical, _ = dataset.get_data()
-            except OSError as error:
-                raise _read_only(root, error) from error
-            except (arff.ArffException, UnicodeDecodeError) as error:
-                raise _damaged(subject, folder, "they are no ARFF") from error
-            except Exception as error:
-                # The client wraps what the Parquet reader raises in a bare Exception; nothing else is caught.
-                if type(error) is Exception and isinstance(error.__cause__, (ValueError, OSError)):
-                    raise _damaged(subject, folder, "they are no Parquet") from error
-                raise
+            frame, _, categorical, _ = dataset.get_data()
         return str(dataset.name), dataset.default_target_attribute, frame, categorical  # type: ignore[return-value]
 
 
@@ -184,11 +164,10 @@ class OpenMLTaskSource(Source):
 
     def files(self) -> tuple[Path, ...]:
         own = self._own_files()
-        if len(own) < len(TASK_FILES):
-            return ()
         # The rows are in the files of a dataset, which the task's own file names.
-        named = re.search(r"<oml:data_set_id>\s*(\d+)\s*<", own[0].read_text(encoding="utf-8", errors="replace"))
-        dataset_files = OpenMLSource(int(named.group(1)), cache=self.cache).files() if named else ()
+        text = own[0].read_text(encoding="utf-8", errors="replace") if own else ""
+        named = re.search(r"<oml:data_set_id>\s*(\d+)\s*<", text)
+        dataset_files = OpenMLSource(int(named[1]), cache=self.cache).files() if named else ()
         return (*own, *dataset_files) if dataset_files else ()
 
     def load(self) -> "Table":
@@ -213,44 +192,38 @@ class OpenMLTaskSource(Source):
         return replace(table, source=f"openml-task:{self.task_id}", split_by=parts)
 
     def _own_files(self) -> tuple[Path, ...]:
-        _, folder = _locations(self.cache, "tasks", self.task_id)
-        return tuple(file for name in TASK_FILES if (file := folder / name).is_file())
+        folder = _folder(self.cache, "tasks", self.task_id)
+        return _there([folder / "task.xml", folder / "datasplits.arff"], 2)
 
     def _read(self) -> tuple[int, str, str, list[Any]]:
         """The dataset's id, its target, the target's kind, and the rows of each fold of each repetition."""
         import pandas as pd
 
         subject = f"OpenML task {self.task_id}"
-        root, folder = _locations(self.cache, "tasks", self.task_id)
-        with _client(subject, root):
+        folder = _folder(self.cache, "tasks", self.task_id)
+        with _client(subject, self.cache, folder):
             import arff
             from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask, OpenMLRegressionTask
 
             # The public one wants the dataset too.
             from openml.tasks.functions import _get_task_description
 
-            with _clear_errors(subject, root, folder):
-                try:
-                    task = _get_task_description(self.task_id)
-                except NotImplementedError:
-                    task = None
-                kinds = (OpenMLClassificationTask, OpenMLRegressionTask)
-                if not isinstance(task, kinds) or isinstance(task, OpenMLLearningCurveTask):
-                    raise UsageError(f"{subject} is no classification or regression; give the id of one that is.")
-                if len(self._own_files()) < len(TASK_FILES):
-                    task.download_split()
-            try:
-                # The client would take its own pickle of the splits before their file.
-                with (folder / "datasplits.arff").open(encoding="utf-8") as opened:
-                    content = arff.load(opened)
-            except (arff.ArffException, UnicodeDecodeError) as error:
-                raise _damaged(subject, folder, "its splits are no ARFF") from error
+            task = None
+            with suppress(NotImplementedError):
+                task = _get_task_description(self.task_id)
+            kinds = (OpenMLClassificationTask, OpenMLRegressionTask)
+            if not isinstance(task, kinds) or isinstance(task, OpenMLLearningCurveTask):
+                raise UsageError(f"{subject} is no classification or regression; give the id of one that is.")
+            if not self._own_files():
+                task.download_split()
+            # The client would take its own pickle of the splits before their file.
+            with (folder / "datasplits.arff").open(encoding="utf-8") as opened:
+                content = arff.load(opened)
         rows = pd.DataFrame(content["data"], columns=[name.lower() for name, _ in content["attributes"]])
         splits = []
         for _, repetition in rows.groupby("repeat", sort=False):
             for _, fold in repetition.groupby("fold", sort=False):
-                train, test = (fold["rowid"][fold["type"] == part].to_numpy(int) for part in ("TRAIN", "TEST"))
-                splits.append((train, test))
+                splits.append([fold["rowid"][fold["type"] == part].to_numpy(int) for part in ("TRAIN", "TEST")])
         kind = "number" if isinstance(task, OpenMLRegressionTask) else "classes"
         return int(task.dataset_id), str(task.target_name), kind, splits
 
@@ -261,70 +234,39 @@ def _suffix(split: SplitBy | None, target_kind: str | None) -> str:
     return split_suffix + ("" if target_kind is None else f"-{target_kind}")
 
 
-def _locations(cache: Path | None, kind: str, number: int) -> tuple[Path, Path]:
-    """The cache, and the folder of a dataset or a task in it, as the client names it: ``org/openml/www/tasks/N``."""
-    root = cache or _default_cache()
-    return root, root.joinpath(*reversed(urlparse(SERVER).netloc.split(".")), kind, str(number))
-
-
-def _settings() -> Path:
-    """The file with the client's settings."""
-    is_linux = platform.system() == "Linux"
-    home = os.environ.get("XDG_CONFIG_HOME", "~/.config") + "/openml" if is_linux else "~/.openml"
-    return Path(home, "config").expanduser()
-
-
-def _default_cache() -> Path:
-    """Where the client keeps its cache, without importing it, which takes over a second."""
+def _root(cache: Path | None) -> Path:
+    """A cache, or the one that the client keeps by itself, without importing it, which takes over a second."""
+    home = "~/.cache" if platform.system() == "Linux" else "~/.openml"
     named = os.environ.get("OPENML_CACHE_DIR")
-    if not named and _settings().exists():
-        settings = configparser.RawConfigParser()
-        settings.read_string("[client]\n" + _settings().read_text(encoding="utf-8"))
-        named = settings.get("client", "cachedir", fallback=None)
     if not named and platform.system() == "Linux":
-        named = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
-    return Path(named or "~/.openml").expanduser()
+        named = os.environ.get("XDG_CACHE_HOME", home) + "/openml"
+    return cache or Path(named or home).expanduser()
 
 
-def _is_whole(file: Path) -> bool:
-    """True if a cached file can be read and ends as files of its format end."""
-    end = {".pq": b"PAR1", ".xml": b"</oml:data_set_description>", ".arff": b""}[file.suffix]
-    # The last bytes suffice: a copy that broke off ends in the middle.
-    try:
-        with file.open("rb") as opened:
-            size = opened.seek(0, os.SEEK_END)
-            opened.seek(-min(size, 64), os.SEEK_END)
-            return size > 0 and opened.read().rstrip().endswith(end)
-    except OSError:
-        return False
+def _folder(cache: Path | None, kind: str, number: int) -> Path:
+    """The folder of a dataset or a task in a cache, as the client names it: ``org/openml/www/tasks/N``."""
+    return _root(cache).joinpath(*reversed(urlparse(SERVER).netloc.split(".")), kind, str(number))
 
 
-def _check_sum(description: Path, data: Path, subject: str) -> None:
-    """Compare a cached ARFF file with the checksum in its description. The client does so only after a download.
-
-    Raises:
-        UsageError: the file is another one.
-    """
-    text = description.read_text(encoding="utf-8", errors="replace")
-    published = re.search(r"<oml:md5_checksum>\s*(\w+)\s*<", text)
-    content = data.read_bytes()
-    # The client writes text, so on Windows the line ends differ from those of the published file.
-    versions = (content, content.replace(b"\r\n", b"\n"))
-    sums = [hashlib.md5(version, usedforsecurity=False).hexdigest() for version in versions]
-    if published and published.group(1) not in sums:
-        raise _damaged(subject, data.parent, f"{data.name} is not the file whose checksum {description.name} gives")
+def _there(files: list[Path], n: int) -> tuple[Path, ...]:
+    """The files, if these are so many and all are there."""
+    return tuple(files) if len(files) == n and all(file.is_file() for file in files) else ()
 
 
 @contextmanager
-def _client(subject: str, root: Path, *, skips_parquet: bool | None = None) -> Iterator[None]:
-    """Point the client at OpenML's server and at the cache ``root``; its settings are restored afterwards.
+def _client(subject: str, cache: Path | None, folder: Path, skips_parquet: bool | None = None) -> Iterator[None]:
+    """Point the client at OpenML's server and at a cache, and turn its errors into sentences.
 
-    Its own ``overwrite_config_context`` does not restore them after an exception.
+    Its settings are restored afterwards; its own ``overwrite_config_context`` does not do so after an exception.
     """
     require("openml", subject)
+    root = _root(cache)
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        import minio.error
         import openml
+        import requests
+        import urllib3
 
         before, skipped = openml.config.get_config_as_dict(), os.environ.get(SKIP_PARQUET)
         openml.config.server = SERVER
@@ -335,6 +277,22 @@ def _client(subject: str, root: Path, *, skips_parquet: bool | None = None) -> I
             os.environ[SKIP_PARQUET] = str(skips_parquet).lower()
         try:
             yield
+        except UsageError:
+            raise
+        except (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException) as error:
+            state = f"incomplete or damaged in {folder}" if any(folder.glob("*")) else f"not in the cache {root}"
+            raise UsageError(
+                f"{subject} is {state}, and {urlparse(SERVER).netloc} cannot be reached; connect to the network, or "
+                "set paths.openml to a cache that has it."
+            ) from error
+        except Exception as error:
+            if getattr(error, "code", None) in UNKNOWN:
+                raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
+            reason = (str(error).splitlines() or [type(error).__name__])[0].removesuffix(" - None").rstrip(".!")
+            raise UsageError(
+                f"{subject} cannot be read ({reason}); delete {folder} to download it again, and make sure that you "
+                f"may write into {root}, or set paths.openml to another cache."
+            ) from error
         finally:
             openml.config.server = before["server"]
             openml.config.set_root_cache_directory(before["cachedir"])
@@ -342,56 +300,3 @@ def _client(subject: str, root: Path, *, skips_parquet: bool | None = None) -> I
             os.environ.pop(SKIP_PARQUET, None)
             if skipped is not None:
                 os.environ[SKIP_PARQUET] = skipped
-
-
-@contextmanager
-def _clear_errors(subject: str, root: Path, folder: Path) -> Iterator[None]:
-    """Turn errors of the client's description or download of something into ones that say what is wrong."""
-    import minio.error
-    import openml
-    import requests
-    import urllib3
-
-    is_there = any(folder.glob("*"))
-    network_errors = (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException)
-    try:
-        yield
-    except UsageError:
-        raise
-    except network_errors as error:
-        state = f"incomplete or damaged in {folder}" if is_there else f"not in the cache {root}"
-        raise UsageError(
-            f"{subject} is {state}, and {urlparse(SERVER).netloc} cannot be reached; connect to the network, or set "
-            "paths.openml to a cache that has it."
-        ) from error
-    except (OSError, openml.exceptions.OpenMLCacheException) as error:
-        raise _read_only(root, error) from error
-    except openml.exceptions.PyOpenMLError as error:
-        if getattr(error, "code", None) in UNKNOWN:
-            raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
-        # The client writes None where the server adds nothing.
-        answer = error.message.partition("\n")[0].removesuffix(" - None").rstrip(".!")
-        raise UsageError(f"OpenML does not give {subject.removeprefix('OpenML ')}: {answer}.") from error
-    except ValueError as error:
-        # Entities in XML, or a name that the client refuses.
-        raise UsageError(f"the description of {subject} cannot be used: {str(error).rstrip('.')}.") from error
-    except KeyError as error:
-        # A well-formed page that is not OpenML's.
-        raise UsageError(
-            f"the description of {subject} has no entry {error}; a proxy or log-in page may have answered in the "
-            "server's place."
-        ) from error
-
-
-def _damaged(subject: str, folder: Path, why: str) -> UsageError:
-    """The refusal of cached files that cannot be used."""
-    return UsageError(f"the files of {subject} cannot be read ({why}); delete {folder} to download them again.")
-
-
-def _read_only(root: Path, error: Exception) -> UsageError:
-    """The refusal of a cache into which the client cannot write."""
-    reason = getattr(error, "strerror", None) or str(error).rstrip(".")
-    return UsageError(
-        f"the openml client writes into its cache, and cannot write into {root} ({reason}); set paths.openml to a copy "
-        "that you may write into."
-    )

@@ -28,38 +28,8 @@ KNOWN = (
 )
 """These endings in words."""
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""The beginning of a URL. A path has one slash of its two."""
 READINGS = 5
 """How often a table is read whose files change meanwhile."""
-PAUSE = 0.1
-"""Seconds before the second reading; each later pause is twice as long as the one before."""
-
-
-def check_is_file(path: Path, option: str) -> None:
-    """Refuse a path that is no file of a table. ``option`` names it.
-
-    Raises:
-        UsageError: it is an address, a folder or a stream, or nothing is there.
-    """
-    if not path.is_file():
-        raise UsageError(_why_no_file(path, option))
-
-
-def _why_no_file(path: Path, option: str) -> str:
-    """A sentence on a path that is no file of a table."""
-    if ADDRESS.match(str(path)):
-        address = str(path).replace(":/", "://", 1)
-        return f"{option}={address} is an address, and only files are read; download it, and name the file."
-    if path.is_dir():
-        return f"{option}={path} is a folder; name a file of a table in it."
-    if str(path) == "-" or path.exists():
-        return f"{option}={path} is a stream, and a table is read more than once; write it to a file, and name that."
-    return (
-        f"there is no file {path}; set {option} to a file of a table, relative to the folder that the command runs in."
-    )
-
-
 TICK = 0.02
 """Seconds, longer than a tick of a file system's clock: two changes within one tick leave the same times."""
 
@@ -205,28 +175,19 @@ class Source(ABC):
         Raises:
             UsageError: as by `load`; or the files changed during each of several readings.
         """
-        for reading in range(READINGS):
-            if reading:
-                time.sleep(PAUSE * 2 ** (reading - 1))
+        for _ in range(READINGS):
             before = self.stamps()
             kept = _last.get(self)
             if kept is not None and kept.stamps == before:
                 return kept
             # A file that has just changed could change again without another time.
             settle(before)
-            try:
-                table = self.load()
-            except Exception:
-                # Half of a file may look like anything. Only an error of files that stayed the same is one of the data.
-                if before == self.stamps():
-                    raise
-            else:
-                if before == self.stamps():
-                    read = ReadTable(table, before)
-                    _last.clear()
-                    if before:
-                        _last[self] = read
-                    return read
+            read = ReadTable(self.load(), before)
+            if before == self.stamps():
+                _last.clear()
+                if before:
+                    _last[self] = read
+                return read
         raise UsageError(
             f"{self.place} changed while it was read, {READINGS} times; wait until no program writes into it, or name "
             "a copy."

@@ -1,12 +1,11 @@
 """Files of tables, read by pandas."""
 
-import lzma
 import re
 import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,16 +15,14 @@ from unicodedata import normalize
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.dataset as ds
 
 from ...errors import UsageError, unknown_name
 from ...importing import require
 from ..columns import EXACT, are_whole, listed
 from ..reading.frames import frame_of_arrow
-from .source import ENDING, KNOWN, check_is_file
+from .source import ENDING, KNOWN
 
-NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
-"""The name that pandas gives a column without one, and keeps when it writes the frame again."""
 SEPARATORS, BLANKS = (",", ";", "\t", "|"), r"\s+"
 UTF_8 = "utf-8-sig"
 ROWS_LOOKED_AT = 50
@@ -35,7 +32,7 @@ EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__ver
 """Arguments by which a number is the float nearest to its text. In pandas 3 it always is."""
 UNREADABLE = (
     *(ValueError, OSError, EOFError, KeyError, TypeError, AttributeError),
-    *(pd.errors.ParserWarning, zlib.error, lzma.LZMAError, zipfile.BadZipFile, pa.ArrowException),
+    *(pd.errors.ParserWarning, zlib.error, zipfile.BadZipFile, pa.ArrowException),
 )
 """What the readers raise if a file is damaged, or has another format than its name says."""
 PATTERN = re.compile(r"[*?\[]")
@@ -72,15 +69,17 @@ def matching(path: Path, option: str) -> list[Path]:
     """The files that a path names, which may be a pattern such as ``parts/*.parquet``.
 
     Raises:
-        UsageError: there is none; ``option`` names the path.
+        UsageError: there is none, or one is of no known format; ``option`` names the path.
     """
     paths = [path]
     if PATTERN.search(str(path)) and not path.exists():
         paths = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-        if not paths:
-            raise UsageError(f"no file is like {path}; set {option} to a file or a pattern, such as 'parts/*.csv'.")
+    if not paths or not all(each.is_file() for each in paths):
+        raise UsageError(
+            f"there is no file {path}; set {option} to a file of a table, or to a pattern such as 'parts/*.csv', "
+            "relative to the folder that the command runs in."
+        )
     for each in paths:
-        check_is_file(each, option)
         if not ENDING.search(each.name):
             raise UsageError(f"{each} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
     return paths
@@ -88,7 +87,6 @@ def matching(path: Path, option: str) -> list[Path]:
 
 def open_file(
     path: Path,
-    option: str = "dataset.path",
     separator: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
@@ -97,20 +95,18 @@ def open_file(
     """Read the names of the columns of a file. Excel and JSON are read whole.
 
     Args:
-        option: names the file, for messages.
         separator, decimal, encoding: of a text file; None finds the separator, a decimal point, and UTF-8 or cp1252.
         sheet: of an Excel file; None takes the first one.
 
     Raises:
-        UsageError: there is no such file, or it cannot be read.
+        UsageError: it cannot be read.
     """
-    matching(path, option)
     ending = path.with_suffix("").suffix.lower() if path.suffix.lower() in COMPRESSED else path.suffix.lower()
     if sheet and ending != ".xlsx":
         raise UsageError(f"dataset.sheet names a sheet of an Excel file, and {path} is none; leave dataset.sheet out.")
     with _refusing(path):
         if ending in (".parquet", ".pq", ".feather"):
-            file = _arrow_file(path)
+            file = _arrow_file(path, "feather" if ending == ".feather" else "parquet")
         elif ending == ".xlsx":
             file = _excel_file(path, sheet)
         elif ending in (".json", ".jsonl", ".ndjson"):
@@ -122,51 +118,36 @@ def open_file(
             file = _whole(path, frame)
         else:
             file = _text_file(path, separator, decimal, encoding)
-    # An index that was written twice has no name twice.
-    counts = Counter(name for name in file.names if not NAMELESS.fullmatch(name))
-    name, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
+    (name, count), *_ = [*Counter(file.names).most_common(1), ("", 0)]
     if count > 1:
         raise UsageError(f"{path} has more than one column {name!r}; rename all but one.")
     return file
 
 
-def _whole(path: Path, frame: pd.DataFrame, notes: Sequence[str] = ()) -> TableFile:
+def _whole(path: Path, frame: pd.DataFrame, notes: Collection[str] = ()) -> TableFile:
     """A file that was read whole."""
-    return TableFile(path, _plain_names(frame.columns), lambda places: frame.iloc[:, places], list(notes))
+    names = [normalize("NFC", str(name)) for name in frame.columns]
+    return TableFile(path, names, lambda places: frame.iloc[:, places], list(notes))
 
 
-def _plain_names(names: Iterable[Any]) -> list[str]:
-    return [normalize("NFC", str(name)) for name in names]
-
-
-def _arrow_file(path: Path) -> TableFile:
+def _arrow_file(path: Path, kind: str) -> TableFile:
     """Parquet and Feather. Columns that were the index of a frame are left out."""
-    schema = pq.read_schema(path) if path.suffix.lower() != ".feather" else _feather(path).schema
-    metadata = schema.pandas_metadata or {}
-    index = metadata.get("index_columns", [])
-    names = [name for name in schema.names if name not in index]
+    options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    form = ds.ParquetFileFormat(default_fragment_scan_options=options) if kind == "parquet" else "feather"
+    content = ds.dataset(path, format=form)
+    metadata = content.schema.pandas_metadata or {}
+    names = [name for name in content.schema.names if name not in metadata.get("index_columns", [])]
     # Parquet itself keeps only categories that are strings.
     declared = {each["field_name"] for each in metadata.get("columns", []) if each["pandas_type"] == "categorical"}
 
     def rows(places: list[int]) -> pd.DataFrame:
         chosen = [names[place] for place in places]
-        if path.suffix.lower() == ".feather":
-            table = _feather(path).select(chosen)
-        else:
-            # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                table = file.read(columns=chosen).select(chosen)
+        table = content.to_table(columns=chosen)
+        # Feather has no checksums, and a false place of a text ends the process.
+        table.validate(full=True)
         return frame_of_arrow(table).astype(dict.fromkeys(declared.intersection(chosen), "category"))
 
-    return TableFile(path, _plain_names(names), rows)
-
-
-def _feather(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as file:
-        table = pa.ipc.open_file(file).read_all()
-    # The format has no checksums, and a false place of a text ends the process.
-    table.validate(full=True)
-    return table
+    return TableFile(path, [normalize("NFC", name) for name in names], rows)
 
 
 def _excel_file(path: Path, sheet: str | None) -> TableFile:
@@ -175,17 +156,16 @@ def _excel_file(path: Path, sheet: str | None) -> TableFile:
     with warnings.catch_warnings():
         # It warns of styles and extensions, which hold no values.
         warnings.filterwarnings("ignore", module="openpyxl")
-        with pd.ExcelFile(path, engine="openpyxl") as book:
-            sheets = list(map(str, book.sheet_names))
-            if sheet is not None and sheet not in sheets:
-                fault = f"dataset.sheet names {sheet!r}, which is not a sheet of {path}"
-                raise UsageError(unknown_name(fault, sheet, sheets, "its sheets", shown=repr))
-            frame = pd.read_excel(book, sheet_name=sheet or 0)
+        frames = pd.read_excel(path, sheet_name=None, engine="openpyxl")
+    sheets = list(map(str, frames))
+    if sheet is not None and sheet not in sheets:
+        fault = f"dataset.sheet names {sheet!r}, which is not a sheet of {path}"
+        raise UsageError(unknown_name(fault, sheet, sheets, "its sheets", shown=repr))
     notes = []
     if sheets[1:] and sheet is None:
         others = listed(sheets[1:], 10)
         notes.append(f"The sheet {sheets[0]!r} of {path} is read; dataset.sheet reads another: {others}.")
-    return _whole(path, frame, notes)
+    return _whole(path, frames[sheet or sheets[0]], notes)
 
 
 def _text_file(path: Path, separator: str | None, decimal: str | None, encoding: str | None) -> TableFile:
@@ -199,19 +179,20 @@ def _text_file(path: Path, separator: str | None, decimal: str | None, encoding:
     separator = separator or _separator(path, options)
     options["sep"] = BLANKS if separator == " " else separator
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
-    names = [name or f"Unnamed: {place}" for place, name in enumerate(_plain_names(header))]
+    names = [normalize("NFC", name) or f"Unnamed: {place}" for place, name in enumerate(header)]
     options["low_memory"] = False
 
     def rows(places: list[int]) -> pd.DataFrame:
         with _strict():
             # All columns, for only then pandas refuses rows that are too long.
-            whole_frame = pd.read_csv(path, decimal=decimal or ".", **options, **EXACT_FLOATS)
-        frame: pd.DataFrame = whole_frame.set_axis(range(len(names)), axis=1)[places]
+            every = pd.read_csv(path, decimal=decimal or ".", **options, **EXACT_FLOATS)
+        frame: pd.DataFrame = every.set_axis(range(len(names)), axis=1)[places]
         whole = [place for place in places if _is_whole(frame[place])]
-        if whole and _may_have_codes(path, options):
+        large = [place for place in whole if max(frame[place].max(), -frame[place].min()) >= EXACT]
+        if large or (whole and _may_have_leading_zeros(path, options)):
             texts = pd.read_csv(path, usecols=whole, dtype=str, **options).set_axis(sorted(whole), axis=1)
             for place, text in texts.items():
-                if text.str.match(r"\s*[+-]?0\d").any() or _is_large(frame[place]):
+                if place in large or text.str.match(r"\s*[+-]?0\d").any():
                     frame[place] = text.astype(object).where(text.notna(), None)
         return frame
 
@@ -232,15 +213,20 @@ def _encoding(path: Path) -> str:
 
 
 def _separator(path: Path, options: dict[str, Any]) -> str:
-    """The separator by which the first rows have most columns, as many as the first line has names; else a comma."""
-    widths = {}
+    """The separator by which the first rows have most columns, as many as the line of names has names; else a comma.
+
+    Words are separated by blanks too, so these count only where another separator leaves columns empty.
+    """
+    widths, filled = {}, {}
     for separator in (*SEPARATORS, BLANKS):
-        widths[separator] = 1
+        widths[separator] = filled[separator] = 1
         with suppress(pd.errors.ParserError, pd.errors.ParserWarning), _strict():
-            widths[separator] = pd.read_csv(path, sep=separator, nrows=ROWS_LOOKED_AT, dtype=str, **options).shape[1]
+            rows = pd.read_csv(path, sep=separator, nrows=ROWS_LOOKED_AT, dtype=str, **options)
+            widths[separator], filled[separator] = rows.shape[1], int(rows.notna().any().sum())
     best = max(SEPARATORS, key=widths.__getitem__)
-    # Words are separated by blanks, too.
-    return BLANKS if widths[best] == 1 < widths[BLANKS] else best
+    # pandas fills rows that are too short.
+    is_cut = filled[best] < max(2, widths[best])
+    return BLANKS if is_cut and filled[BLANKS] > filled[best] else best
 
 
 def _is_whole(column: "pd.Series[Any]") -> bool:
@@ -251,18 +237,14 @@ def _is_whole(column: "pd.Series[Any]") -> bool:
     return len(known) > 0 and bool(np.isfinite(known).all()) and are_whole(known)
 
 
-def _is_large(column: "pd.Series[Any]") -> bool:
-    return bool(max(column.max(), -column.min()) >= EXACT)
-
-
-def _may_have_codes(path: Path, options: Mapping[str, Any]) -> bool:
-    """Tell whether a value of a text file may be a whole number with leading zeros, or one that float64 rounds. To look
-    for the digits is faster than to read all columns again as text."""
+def _may_have_leading_zeros(path: Path, options: dict[str, Any]) -> bool:
+    """Tell whether a value of a text file may be a whole number with leading zeros. To look for the digits is faster
+    than to read all columns again as text."""
     if path.suffix.lower() in COMPRESSED or str(options["encoding"]).lower().startswith(("utf-16", "utf-32")):
         return True
-    data = path.read_bytes()
-    edges = {*(sign.encode() for sign in '\n" \t'), str(options["sep"])[-1:].encode()}
-    return any(re.search(re.escape(edge) + rb"0\d", data) for edge in edges) or bool(re.search(rb"[1-9]\d{15}", data))
+    content = path.read_bytes()
+    edges = ("\n", '"', " ", "\t", options["sep"][-1])
+    return any(re.search(re.escape(edge.encode()) + rb"0\d", content) for edge in edges)
 
 
 @contextmanager

@@ -51,11 +51,6 @@ def hash_of(path: Path) -> str:
     return FileSource(path, "y").load().hash
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scarf_lightning.data.sources.source.PAUSE", 0.0)
-
-
 def test_a_calm_file_is_read_once_with_its_stamps(file: Path) -> None:
     source = FileSource(file, "y")
     read = source.read()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scarf_lightning.data.sources.table_file import open_file
+from scarf_lightning.data.sources.table_file import matching, open_file
 from scarf_lightning.errors import UsageError
 
 
@@ -21,6 +21,32 @@ def rows_of(path: Path, content: str | bytes, **options: Any) -> pd.DataFrame:
 def test_the_separator_is_found(tmp_path: Path, separator: str) -> None:
     content = "\n".join(separator.join(row) for row in (["a", "b", "d"], *[["1.5", "x", "2"]] * 5))
     assert rows_of(tmp_path / "t.csv", content).to_numpy().tolist() == [[1.5, "x", 2]] * 5
+
+
+def test_blanks_separate_where_a_tab_leaves_columns_empty(tmp_path: Path) -> None:
+    """As in ISLP's Auto.data, whose line of names has other separators than its rows."""
+    rows = ['18.0   8   3504.\t"chevrolet chevelle"', '15.0   4   3693.\t"buick skylark"']
+    frame = rows_of(tmp_path / "t.data", "\n".join(["mpg\tcylinders\tweight name", *rows * 5]))
+    assert frame.columns.tolist() == ["mpg", "cylinders", "weight", "name"]
+    assert frame["name"].tolist()[:2] == ["chevrolet chevelle", "buick skylark"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("https://a.org/t.csv", "there is no file https:/a.org/t.csv; set dataset.path to a file of a table, or to a"),
+        (".", "there is no file .; set dataset.path to"),
+        ("none*.csv", r"there is no file none\*.csv; set dataset.path to"),
+        ("t.doc", "t.doc is of no known format; dataset.path takes .csv"),
+    ],
+)
+def test_what_is_no_file_of_a_table_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.doc").touch()
+    with pytest.raises(UsageError, match=f"^{sentence}"):
+        matching(Path(name), "dataset.path")
 
 
 def test_words_are_no_columns_and_one_column_is_one(tmp_path: Path) -> None:
@@ -79,7 +105,6 @@ def test_codes_stay_text(tmp_path: Path, values: list[str], are_text: bool, name
         ("t.parquet", b"PAR1 and no more", "cannot be read ("),
         ("t.feather", b"ARROW1 and no more", "cannot be read ("),
         ("t.json", b"{", "cannot be read ("),
-        ("t.doc", b"", "is of no known format; dataset.path takes .csv"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(
