@@ -37,8 +37,8 @@ def main(arguments: Sequence[str]) -> None:
     asked = [each for each in arguments if each.partition("=")[0] not in given]
     if "out" not in given:
         raise UsageError("Name the page to write: out=FILE.md.")
-    with gathered(asked, given.get("results")) as material:
-        rows = rows_by_reading(material.results, defaults_of(material.results, material.row_of))
+    material = gathered(asked, given.get("results"))
+    rows = rows_by_reading(material.results, defaults_of(material.results, material.row_of))
     write_note(rows, Path(given["out"]), command_of("-m paper.agreement", asked, dict(given)))
 
 

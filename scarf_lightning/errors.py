@@ -42,6 +42,7 @@ HABITS = {
     "devices": "Did you mean trainer.device=NUMBER, or workers=NUMBER?",
     "ckpt_path": "Repeat a command: it goes on where it ended.",
     "hparams_search": "For a search: hydra/sweeper=optuna.",
+    "logger._target_": "For a class of Lightning's: +logger.mine._target_=CLASS.",
     "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
 }
 """Sections that other projects have, and what there is here in their place."""

@@ -1,7 +1,6 @@
 """The configuration in `conf/`, composed as `train.py` composes it, without a process of its own."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import fields
 from functools import cache
@@ -12,7 +11,6 @@ import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.errors import UsageError
@@ -117,14 +115,13 @@ def config_of(*overrides: str) -> Config:
 @cache
 def _composer() -> Composer:
     """One for all tests: what it has composed before does not show, but what it gives is not to be changed."""
-    return Composer(*loader_and_master())
+    return Composer()
 
 
-@contextmanager
-def composing_once(overrides: Sequence[str], config_dir: None = None) -> Iterator[Composer]:
-    """The composer of `scarf_lightning.sweeping.composer.composing`, made once for all tests; without a folder."""
+def composer_once(overrides: Sequence[str], config_dir: None = None) -> Composer:
+    """In the place of `Composer`, one for all tests; without a folder."""
     assert config_dir is None
-    yield _composer()
+    return _composer()
 
 
 def cells_of(*arguments: str) -> list[Cell]:
@@ -149,7 +146,7 @@ def refusal(act: Callable[[], Any]) -> str:
 
 
 @cache
-def loader_and_master(conf: Path = CONF) -> tuple[ConfigLoader, DictConfig]:
+def loader_of(conf: Path = CONF) -> ConfigLoader:
+    """Hydra's own loader."""
     with initialize_config_dir(str(conf), **OF_TODAY):
-        loader = GlobalHydra.instance().config_loader()
-        return loader, loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)
+        return GlobalHydra.instance().config_loader()

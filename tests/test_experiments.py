@@ -6,9 +6,8 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.folders import SWEEPS
 
 ROOT = Path(__file__).parents[1]
 N_CELLS = {"ablation": 4, "suite": 6, "own_table": 4, "own_part": 2}
@@ -16,8 +15,7 @@ N_CELLS = {"ablation": 4, "suite": 6, "own_table": 4, "own_part": 2}
 
 def cells_of(name: str, *overrides: str) -> list[Cell]:
     asked = [f"+experiment={name}", *overrides]
-    with composing(asked, ROOT) as composer:
-        return expand(asked, composer, SWEEPS).cells
+    return expand(asked, Composer(asked, ROOT)).cells
 
 
 def test_every_file_says_how_it_is_run() -> None:

@@ -33,7 +33,7 @@ WORKS = {
     "debug": (("debug=default", "plan=true"), "1 trial to train"),
     "debug beside a recipe": (("debug=default", "recipe=practical", "--cfg", "job"), "max_epochs: 2"),
     "a value that refers to another": (("trials=${seed}", "seed=3", "plan=true"), "3 trials to train"),
-    "hydra.sweeper.params": (("hydra.sweeper.params.corruption='mean,marginal'", "plan=true"), "2 cells"),
+    "hydra.sweeper.params": (("+hydra.sweeper.params.corruption='mean,marginal'", "plan=true"), "2 cells"),
 }  # fmt: skip
 
 REFUSED = {
@@ -43,7 +43,7 @@ REFUSED = {
     "a slip of the pen": (("corruption=maen",), "Did you mean mean?"),
     "a section of another template": (("model=resnet",), "network=NAME"),
     "a callback": (("callbacks=early",), "scarf_lightning.lightning"),
-    "the folder of a job": (("hydra.run.dir=elsewhere",), "hydra.sweep.dir"),
+    "the folder of a job": (("hydra.run.dir=elsewhere",), "paths.results"),
     "chdir": (("hydra.job.chdir=true",), "hydra.job.chdir"),
     "a rerun": (("--experimental-rerun", "x.pickle"), "repeat"),
     "a debug that is none": (("debug=fast",), "The options of debug are: default"),

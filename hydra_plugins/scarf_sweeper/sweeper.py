@@ -1,8 +1,7 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -78,33 +77,19 @@ class ScarfSweeper(Sweeper):
         from scarf_lightning.sweeping.run import run
 
         terminal = Terminal()
-        request = expand(arguments, *self.composing())
-        request = replace(request, flags=self._flags())
+        request = expand(arguments, self.composer(arguments))
         check_before_training(request.cells, request.sweep)
         with ended_by_signals():
             return run(request, self.launch(terminal.say), terminal, self.launcher_name, OwnTraining())
 
-    def composing(self) -> "tuple[Composer, Path]":
-        """The composer of cells, and the folder of sweep files."""
+    def composer(self, arguments: list[str]) -> "Composer":
+        """The composer of cells."""
         from scarf_lightning.sweeping.composer import Composer
-        from scarf_lightning.sweeping.hydra import check_hydra, check_trains_here
+        from scarf_lightning.sweeping.hydra import check_hydra
 
-        assert self.hydra_context is not None
         assert self.config is not None
-        check_hydra(self.config.hydra)
-        if self.launcher_name == "basic":
-            check_trains_here(self.config.hydra)
-        composer = Composer(self.hydra_context.config_loader, self.config)
-        # The folder of sweeps is beside the one that Hydra composes from, in a checkout as in a wheel.
-        (conf,) = [source.path for source in self.config.hydra.runtime.config_sources if source.provider == "main"]
-        return composer, Path(conf).parent / "sweeps"
-
-    def _flags(self) -> tuple[str, ...]:
-        """The flags that a command needs to compose the same cells."""
-        assert self.config is not None
-        sources = self.config.hydra.runtime.config_sources
-        folders = [source.path for source in sources if "command-line" in source.provider]
-        return ("--config-dir", folders[0]) if folders else ()
+        check_hydra(self.config.hydra, has_launcher=self.launcher_name != "basic")
+        return Composer([*self.config.hydra.overrides.hydra, *arguments])
 
     def launch(self, say: Callable[[str], None]) -> "Launch":
         """The way in which jobs are started."""

@@ -12,9 +12,8 @@ from ..results import Row
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composed import overrides_of_composed
-from ..sweeping.composer import composing
+from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
-from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import named_plugins
 from ..sweeping.overrides import overrides_of
 from ..sweeping.plan import HOUR, make_plan
@@ -87,8 +86,7 @@ def plan(
 
     given = _asked(asked, overrides)
     refuse_untaken(named_plugins(given))
-    with composing(given, config_dir) as composer:
-        request = expand(given, composer, SWEEPS)
+    request = expand(given, Composer(given, config_dir))
     cells = distinct(request.cells)
     check_before_training(cells, request.sweep)
     planned = make_plan(survey(cells), sizes_of(check_data(cells)))

@@ -74,7 +74,7 @@ def run_train(arguments: list[str]) -> None:
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.hydra import OF_TODAY, named_plugins, offer, our_files
+        from ..sweeping.hydra import OF_TODAY, named_plugins, offer
         from ..sweeping.overrides import check_choices, spelled_out
         from .running import sweeping, train_job
 
@@ -96,16 +96,15 @@ def run_train(arguments: list[str]) -> None:
         flags = [argument for argument in arguments if argument not in (*given.overrides, *MODES)]
         sys.argv[1:] = [*flags, *asked]
         offer(plugins)
-        with our_files():
-            main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
-            with written_together() if shows_one else nullcontext():
-                try:
-                    main(train_job)()
-                # Hydra ends the process after its page of help.
-                except SystemExit as ended:
-                    if ended.code or not given.help:
-                        raise
-                    sys.stdout.write(_documented(given.overrides))
+        main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
+        with written_together() if shows_one else nullcontext():
+            try:
+                main(train_job)()
+            # Hydra ends the process after its page of help.
+            except SystemExit as ended:
+                if ended.code or not given.help:
+                    raise
+                sys.stdout.write(_documented(given.overrides))
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):

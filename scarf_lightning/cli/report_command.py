@@ -1,9 +1,8 @@
 """The report of a sweep or of a folder of results: load, make and write it."""
 
 import importlib
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,8 @@ import pandas as pd
 from ..errors import NoSubjectError, UsageError, not_an_option
 from ..importing import require_report
 from ..notebook import heading, paragraph
-from ..options import load_plugins
+from ..options import Config, load_plugins
+from ..options.axes import AXES
 from ..options.checking import checked
 from ..reporting.blocks import Table
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
@@ -24,8 +24,7 @@ from ..screen import command_line
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import ExpandedSweep, expand
-from ..sweeping.folders import SWEEPS
-from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from ..sweeping.hydra import named_plugins
 from ..sweeping.overrides import hydra_text, overrides_of
 from ..verdicts.answers import UNDECIDED
 from .tables import differing_options
@@ -142,11 +141,10 @@ def report(
     given = {"results": results, **options, "out": out, "sections": named or None}
     asked = overrides_of(asked, overrides)
     makers = [_maker(section) for section in sections]
-    with gathered(asked, results, config_dir) as subject:
-        # Checked within the context, since a plugin may have registered the metric.
-        chosen = checked(ReportOptions, options)
-        # Sections may compose cells, by `row_of`, as long as Hydra runs.
-        more = [section for make in makers if (section := make(subject.results, subject.row_of)) is not None]
+    subject = gathered(asked, results, config_dir)
+    # Checked afterwards, since a plugin may have registered the metric.
+    chosen = checked(ReportOptions, options)
+    more = [section for make in makers if (section := make(subject.results, subject.row_of)) is not None]
     flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
     page = make_report(
         subject.results,
@@ -217,29 +215,24 @@ def _tables(page: "Report") -> dict[str, Table]:
     return {block.name: block for block in blocks if isinstance(block, Table)}
 
 
-@contextmanager
-def gathered(
-    asked: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None
-) -> Iterator[Subject]:
-    """A sweep, or a folder, with its results; cells can be composed until the context ends."""
+def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None) -> Subject:
+    """A sweep, or a folder, with its results."""
     plugins = named_plugins(asked)
     load_plugins(plugins)
     # A logger says nothing about which cells there are.
     overrides = [override for override in asked if not override.lstrip("+").startswith("logger.")]
-    with hydra_started(plugins) as hydra:
-        master = master_of(hydra, config_dir)
-        compose = Composer(hydra.config_loader, master)
+    compose = Composer(overrides, config_dir)
 
-        def row_of(overrides: Sequence[str]) -> Row:
-            return columns(compose(tuple(overrides)))
+    def row_of(overrides: Sequence[str]) -> Row:
+        return columns(compose(tuple(overrides)))
 
-        if results is not None:
-            yield folder_subject(Path(results), overrides, plugins, row_of)
-            return
-        # Such as +experiment=NAME, of the file experiment/NAME.yaml.
-        of_user = [] if config_dir is None else [group.name for group in Path(config_dir).iterdir()]
-        _refuse_unknown(overrides, [*map(str, master), *of_user])
-        yield sweep_subject(overrides, compose, row_of)
+    if results is not None:
+        return folder_subject(Path(results), overrides, plugins, row_of)
+    # Such as +experiment=NAME, of the file experiment/NAME.yaml.
+    of_user = [group.name for folder in compose.folders for group in folder.iterdir()]
+    sections = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES)]
+    _refuse_unknown(overrides, [*sections, *of_user])
+    return sweep_subject(overrides, compose, row_of)
 
 
 def _refuse_unknown(overrides: Sequence[str], known: Collection[str]) -> None:
@@ -271,7 +264,7 @@ def sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf") 
     """The cells of a sweep, narrowed by other overrides."""
     from ..reporting.drawings import read_drawings
 
-    request = expand(overrides, compose, SWEEPS)
+    request = expand(overrides, compose)
     sweep = request.sweep
     if sweep is None:
         raise NoSubjectError

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hydra import compose
 from hydra._internal.callbacks import Callbacks
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
@@ -22,7 +24,7 @@ from ..options.settings import TrainerSettings
 from ..sweeping.cell import Cell
 from ..sweeping.chunks import TrainCells, read_chunk
 from ..sweeping.expand import one_cell
-from ..sweeping.hydra import check_hydra, hydra_started, master_of, named_plugins, read_config
+from ..sweeping.hydra import check_hydra, hydra_started, named_plugins, offer, read_config, search_path
 from ..sweeping.run import run
 from .show import Terminal
 from .signals import ended_by_signals
@@ -49,13 +51,15 @@ def sweeping(asked: Sequence[str], config_dir: str | Path | None = None) -> Iter
         # A preset may choose the launcher.
         if name.startswith("+") and "." not in name and not override.is_sweep_override():
             presets.append(line)
-    with hydra_started(named_plugins(asked)) as hydra:
+    with hydra_started():
+        offer(named_plugins(asked))
         # Hydra's own way would compose the single values of a sweep with the default part of each axis, and refuse an
         # option that only other parts have.
-        master = master_of(hydra, config_dir, [*of_hydra, *presets])
+        overrides = [*search_path(config_dir), *of_hydra, *presets]
+        master = compose("train", overrides=overrides, return_hydra_config=True)
         callbacks = Callbacks(master)
         callbacks.on_multirun_start(config=master, config_name="train")
-        context = HydraContext(config_loader=hydra.config_loader, callbacks=callbacks)
+        context = HydraContext(config_loader=GlobalHydra.instance().config_loader(), callbacks=callbacks)
         sweeper = Plugins.instance().instantiate_sweeper(config=master, hydra_context=context, task_function=train_job)
         yield partial(sweeper.sweep, of_cells)
         callbacks.on_multirun_end(config=master, config_name="train")

@@ -13,8 +13,7 @@ from ..options import Config, check_combination, unused_options
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import check_target, is_in
 from ..sweeping.composed import overrides_of_options
-from ..sweeping.composer import Composer, composing
-from ..sweeping.hydra import hydra_started
+from ..sweeping.composer import Composer
 from .model import why_no_model
 
 OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind", "unlabelled")
@@ -84,9 +83,7 @@ def config_of(
     # The source of a plugin may change between fits, so its options are not remembered.
     composer = _composer.__wrapped__ if plugins else _composer
     try:
-        # Other threads wait, and a program around us that uses Hydra keeps its own.
-        with hydra_started():
-            chosen = composer(*plugins)(overrides)
+        chosen = composer(*plugins)(overrides)
     except UsageError as error:
         raise UsageError(_parameter_sentence(str(error))) from error
     check_combination(chosen)
@@ -126,5 +123,4 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
 
 @cache
 def _composer(*overrides: str) -> Composer:
-    with composing(overrides) as composer:
-        return composer
+    return Composer(overrides)

@@ -10,7 +10,7 @@ from ..options import Config
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import is_in
 from ..sweeping.composed import overrides_of_options
-from ..sweeping.composer import composing
+from ..sweeping.composer import Composer
 from ..sweeping.overrides import spelled_out
 
 Options = str | Sequence[str]
@@ -97,5 +97,4 @@ def composed(options: Sequence[str]) -> Config:
         UsageError: one of them is unknown, or its value is not allowed.
     """
     given = spelled_out(options)
-    with composing(given) as composer:
-        return composer(tuple(given))
+    return Composer(given)(tuple(given))

@@ -14,7 +14,8 @@ def combined(choices: Choices, vary: str) -> Iterator[tuple[str, ...]]:
     """The overrides of each cell.
 
     - ``all``: every combination.
-    - ``one``: the first values together are the base; each other value is put into the base by itself.
+    - ``one``: the first values together are the base; each other value is put into the base by itself. Each dataset
+      has a base of its own.
     - ``pairs``: the n-th values together. An axis of one value has it in every cell.
 
     >>> corruption, loss = ["corruption=mean", "corruption=joint"], ["loss=infonce", "loss=barlow_twins"]
@@ -26,27 +27,37 @@ def combined(choices: Choices, vary: str) -> Iterator[tuple[str, ...]]:
     Raises:
         UsageError: axes of pairs have different numbers of values.
     """
-    if vary == "one":
-        return _one_at_a_time(choices)
     if vary == "pairs":
-        return _together(choices)
-    return itertools.product(*choices)
+        yield from _together(choices)
+    elif vary == "all":
+        yield from itertools.product(*choices)
+    else:
+        for base in bases(choices):
+            yield base
+            for place, values in enumerate(choices):
+                for value in () if _is_dataset(values) else values[1:]:
+                    yield (*base[:place], value, *base[place + 1 :])
+
+
+def bases(choices: Choices) -> Iterator[tuple[str, ...]]:
+    """The first values of all axes together, for each dataset."""
+    return itertools.product(*(values if _is_dataset(values) else values[:1] for values in choices))
 
 
 def number_of(choices: Choices, vary: str) -> int:
     """The number of cells that `combined` makes."""
     lengths = [len(values) for values in choices]
-    if vary == "one":
-        return 1 + sum(lengths) - len(lengths)
-    return max(lengths, default=1) if vary == "pairs" else math.prod(lengths)
+    if vary == "pairs":
+        return max(lengths, default=1)
+    if vary == "all":
+        return math.prod(lengths)
+    n_bases = math.prod(len(values) for values in choices if _is_dataset(values))
+    return n_bases * (1 + sum(len(values) - 1 for values in choices if not _is_dataset(values)))
 
 
-def _one_at_a_time(choices: Choices) -> Iterator[tuple[str, ...]]:
-    base = tuple(values[0] for values in choices)
-    yield base
-    for place, (_, *others) in enumerate(choices):
-        for value in others:
-            yield (*base[:place], value, *base[place + 1 :])
+def _is_dataset(values: Sequence[str]) -> bool:
+    """True for the axis of datasets, or of files."""
+    return values[0].startswith(("dataset=", "dataset.path="))
 
 
 def _together(choices: Choices) -> Iterator[tuple[str, ...]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra.types import RunMode
+from hydra import compose
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..options import BASES
 from ..options.axes import TARGET
 from .folders import CONF
-from .hydra import fit_recipe, hydra_started, our_sections, plain_values, usage_error
+from .hydra import fit_recipe, hydra_started, offer, our_sections, plain_values, usage_error
 from .overrides import hydra_text
 
 CHOSEN = ("views", *BASES)
@@ -30,33 +30,27 @@ def overrides_of_composed(config: DictConfig) -> list[str]:
     Raises:
         UsageError: it is no configuration of `conf/train.yaml`, or a value is missing.
     """
-    sections = our_sections(config)
-    missing = [axis for axis in CHOSEN if axis not in sections or "name" not in sections[axis]]
+    values = _values(config)
+    missing = [axis for axis in CHOSEN if f"{axis}.name" not in values]
     if missing:
         raise UsageError(
             f"The configuration has no {missing[0]}.name; compose it from conf/ by "
             'hydra.compose("train", overrides=[...]).'
         )
-    try:
-        fit_recipe(sections)
-        values = plain_values(sections)
-    except OmegaConfBaseException as error:
-        raise usage_error(error) from error
     plugins = [str(name) for name in values.get("plugins") or []]
     choices = [f"plugins={hydra_text(plugins)}"] if plugins else []
-    choices += [f"{axis}={values[axis]['name']}" for axis in LEADING]
-    choices += [f"recipe={values['recipe']}"] if _has_file("recipe", values.get("recipe")) else []
+    choices += [f"{axis}={values[f'{axis}.name']}" for axis in LEADING]
+    choices += _choice("recipe", values["recipe"])
     usual = _composed_values(choices, plugins)
     # A choice that nothing uses may not be asked for.
     for axis in CHOSEN:
-        if values[axis]["name"] != usual[f"{axis}.name"]:
-            choices.append(f"{axis}={values[axis]['name']}")
-    task = values["cotrain"].get("task")
-    if task != usual["cotrain.task"] and _has_file("cotrain", task):
-        choices.append(f"cotrain={task}")
+        if values[f"{axis}.name"] != usual[f"{axis}.name"]:
+            choices.append(f"{axis}={values[f'{axis}.name']}")
+    if values.get("cotrain.task") != usual["cotrain.task"]:
+        choices += _choice("cotrain", values.get("cotrain.task"))
     defaults = _composed_values(choices, plugins)
     own = []
-    for name, value in _flat(values):
+    for name, value in values.items():
         if name not in defaults:
             own.append(f"+{name}={hydra_text(value)}")
         elif value != defaults[name]:
@@ -78,27 +72,31 @@ def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
             options = plain_values(options)
         except OmegaConfBaseException as error:
             raise usage_error(error) from error
-    overrides = []
-    for name, value in _flat(options):
-        section, _, last = name.rpartition(".")
-        # A part is chosen by its section's name.
-        chosen = section if last == "name" and section else name
-        overrides.append(f"{chosen}={hydra_text(value)}")
-    return overrides
+    # A part is chosen by its section's name.
+    return [f"{name.removesuffix('.name')}={hydra_text(value)}" for name, value in _flat(options)]
 
 
 def _composed_values(choices: Sequence[str], plugins: Sequence[str]) -> dict[str, Any]:
     """The values of these choices by their dotted names."""
-    with hydra_started(plugins) as hydra:
-        usual = our_sections(
-            hydra.config_loader.load_configuration("train", overrides=[*choices], run_mode=RunMode.RUN)
-        )
-        fit_recipe(usual)
-        return dict(_flat(plain_values(usual)))
+    with hydra_started():
+        offer(plugins)
+        return _values(compose("train", overrides=[*choices]))
 
 
-def _has_file(axis: str, name: Any) -> bool:
-    return Path(CONF, axis, f"{name}.yaml").is_file()
+def _values(config: DictConfig) -> dict[str, Any]:
+    """The values of a configuration by their dotted names."""
+    sections = our_sections(config)
+    try:
+        if "recipe" in sections:
+            fit_recipe(sections)
+        return dict(_flat(plain_values(sections)))
+    except OmegaConfBaseException as error:
+        raise usage_error(error) from error
+
+
+def _choice(axis: str, name: Any) -> list[str]:
+    """The override that chooses a file, if there is one."""
+    return [f"{axis}={name}"] if Path(CONF, axis, f"{name}.yaml").is_file() else []
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

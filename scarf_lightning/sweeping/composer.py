@@ -6,85 +6,77 @@ choices of a setting once, on the default dataset. Values such as ``seed=3`` are
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_loader import ConfigLoader
+from hydra import compose
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
-from hydra.errors import HydraException
-from hydra.plugins.config_source import ConfigResult
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError
-from ..options import Config, checked, within_max_epochs
+from ..options import Config, checked, options_of, read, within_max_epochs
+from ..options.axes import AXES
 from ..options.combinations import with_dataset
 from ..options.settings import DatasetSettings
-from .folders import flat
+from .folders import CONF, flat
 from .hydra import (
+    ERRORS,
     GLOBAL,
-    FileConfigSource,
     check_hydra,
     fit_recipe,
     hydra_started,
-    master_of,
     named_plugins,
+    offer,
     our_sections,
-    read_config,
+    plain_values,
+    search_path,
     usage_error,
 )
 
-OF_JOBS = ("hydra/sweeper", "hydra.sweeper", "hydra/launcher", "hydra.launcher")
-"""Begins an override of Hydra's that decides how cells are trained."""
-
-
-@dataclass(frozen=True)
-class Composed:
-    """Hydra's composition of some choices.
-
-    Attributes:
-        node: the configuration, without Hydra's own section.
-        files: the name of the file that Hydra took of each group.
-        names_dataset: whether an interpolation, such as ``${dataset.name}``, has another value for each dataset.
-        axes: that the choices have in Hydra's own place for them, ``hydra.sweeper.params``, with their values.
-    """
-
-    node: DictConfig
-    files: dict[str, Any]
-    names_dataset: bool
-    axes: dict[str, Any]
+OF_JOBS = ("hydra/sweeper", "hydra/launcher", "hydra.launcher")
+"""Begin the overrides of Hydra's that decide how cells are trained."""
+OPTIONS = frozenset(options_of(Config)) - {axis.name for axis in AXES}
+"""The options of the configuration itself, which are no groups whatever folders a user has."""
+SCALING = "override /scaling"
+"""What the file of a dataset may say besides: the paper does not scale three of them."""
 
 
 class Composer:
-    """Composes cells by Hydra's loader, from the configuration ``master`` that it made of the command line."""
+    """Composes cells, each setting once.
 
-    def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
-        self._loader, self._master = loader, master
-        self._repository: Any = loader.repository  # type: ignore[attr-defined]
-        given: Any = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
-        self._overrides_of_master: list[str] = given
-        hydra_overrides: Any = OmegaConf.to_container(master.hydra.overrides.hydra, resolve=False)
-        self._overrides_of_hydra = list[str]()
-        for override in hydra_overrides:
-            if not override.lstrip("+~").startswith(OF_JOBS):
-                self._overrides_of_hydra.append(override)
-        self._folders_of_user = list[FileConfigSource]()
-        for source in master.hydra.runtime.config_sources:
-            if source.schema == "file" and source.provider != "main":
-                self._folders_of_user.append(FileConfigSource(source.provider, f"file://{source.path}"))
+    Args:
+        overrides: of a command line. Those of Hydra's own section count for every cell, as plugins do.
+        config_dir: a folder with files of the user's, as ``--config-dir`` names it.
+
+    Attributes:
+        folders: with files of the user's.
+
+    Raises:
+        UsageError: there is no such folder or plugin, or an option of Hydra's would be ignored.
+    """
+
+    def __init__(self, overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> None:
+        with hydra_started():
+            offer(named_plugins(overrides))
+            self._loader = GlobalHydra.instance().config_loader()
+        self._of_hydra, self.folders = list[str](), list[Path]()
+        for each in self.parse([*search_path(config_dir), *overrides]):
+            if each.is_hydra_override() and not each.key_or_group.startswith(OF_JOBS):
+                self._of_hydra.append(str(each.input_line))
+            if each.key_or_group == "hydra.searchpath":
+                folders: Any = each.value()
+                self.folders += [Path(str(folder).removeprefix("file://")) for folder in folders]
         # A cache for each composer, since another one has another folder or other plugins.
-        self._configured = cache(self._configure)
         self._composed = cache(self._compose)
-        self._parsed = cache(self._parse)
-        self._set_by_files = cache(self._read_names)
-        self._dataset_file = cache(self._read_dataset_file)
-        self._options_of = cache(loader.get_group_options)
+        self._setting = cache(self._configure)
+        self._dataset = cache(self._read_dataset)
+        if len(self._of_hydra) > len(self.folders):
+            check_hydra(self._composed(())[1])
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
@@ -92,221 +84,140 @@ class Composer:
 
     def is_group(self, name: str) -> bool:
         """True if this is an axis, of which files are options."""
-        return bool(self._options_of(name))
+        return name not in OPTIONS and bool(self._loader.get_group_options(name))
 
-    def is_of_user(self, group: str, name: str) -> bool:
-        """True if an option of a group is a file of the user's, in a folder of ``--config-dir``."""
-        return any(source.is_config(f"{group}/{name}") for source in self._folders_of_user)
+    def is_of_user(self, group: str) -> bool:
+        """True if a folder of the user's has files of this group."""
+        return any((folder / group).is_dir() for folder in self.folders)
 
-    def axes_of_files(self, choices: tuple[str, ...]) -> dict[str, Any]:
-        """The axes that chosen files have in Hydra's own place, ``hydra.sweeper.params``, with their values.
+    def axes(self, choices: tuple[str, ...]) -> dict[str, Any]:
+        """The axes that chosen files, or overrides of Hydra's, have in Hydra's own place, ``hydra.sweeper.params``.
 
         Raises:
             UsageError: the files cannot be composed.
         """
-        try:
-            return self._composed(choices).axes
-        except (HydraException, OmegaConfBaseException, ValueError) as error:
-            raise usage_error(error) from error
+        # Without either, nothing is composed.
+        if not self._of_hydra:
+            return {}
+        axes: Any = OmegaConf.to_container(self._composed(choices)[1].sweeper)
+        return {str(axis): values for axis, values in axes["params"].items()}
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
-        """The configuration of one cell.
+        """The configuration of one cell, with the number of steps that its recipe says.
 
         Raises:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
-        config = self._cell(overrides)
-        names = list[str]()
-        for each in overrides:
-            name, _, value = each.partition("=")
-            names.append(name)
-            # A dictionary sets options within a section: finetune={max_epochs:3}.
-            if value.startswith("{"):
-                names += [option for option, _ in flat(self._parsed(each)[0].value(), f"{name}.")]
-        # A preset and the same options written out are one cell.
-        if self._folders_of_user:
-            # What is added may be a group that only such a folder has.
-            names += self._set_by_files(tuple(each for each in overrides if each[0] == "+" or self._parsed(each)[1]))
-        return within_max_epochs(config, names)
+        config, _ = self._on_dataset(overrides) or self._setting(overrides)
+        if isinstance(config, UsageError):
+            raise config
+        return config
 
-    def _cell(self, overrides: tuple[str, ...]) -> Config:
-        """The configuration of one cell, with the number of steps that its recipe says."""
-        # A sweep has many datasets and few settings: each setting is composed once, and the dataset put in.
-        file = None
-        choice = self._only_dataset(overrides)
-        if choice is not None:
-            file = self._dataset_file(choice)
-        if choice is not None and file is not None:
-            dataset, choices = file
-            # What a dataset's file chooses on other axes, such as its split, gives way to the command line.
-            others = [each for each in overrides if each != choice]
-            given = {each.partition("=")[0] for each in overrides}
-            file_choices = []
-            for each in choices:
-                if each.partition("=")[0] not in given:
-                    file_choices.append(each)
-            setting = self._configured((*file_choices, *others))
-            if setting is not None:
-                return with_dataset(_or_raise(setting), dataset)
-        whole = self._configured(overrides, whole=True)
-        assert whole is not None
-        return _or_raise(whole)
-
-    def _only_dataset(self, overrides: tuple[str, ...]) -> str | None:
-        """The choice of a dataset, if it may be put in last; None if the cell must be composed as a whole."""
-        # Hydra has composed the command line itself already.
-        if list(overrides) == self._overrides_of_master:
+    def _on_dataset(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool] | None:
+        """The configuration with its dataset put in last; None if the cell must be composed as a whole."""
+        names = [each.partition("=")[0] for each in overrides]
+        # These may set what an interpolation refers to, or add and remove groups.
+        if any(name[0] in "+~" or "@" in name for name in names) or "${" in str(overrides):
             return None
-        dataset_choices = []
-        for each in overrides:
-            # These may set what an interpolation refers to, or add and remove groups.
-            if "${" in each or each[0] in "+~" or "@" in each.partition("=")[0]:
-                return None
-            if each.startswith("dataset"):
-                dataset_choices.append(each)
+        place = names.index("dataset") if "dataset" in names else -1
         # dataset=NAME with dataset.target=COLUMN is a dataset that no file has.
-        return dataset_choices[0] if len(dataset_choices) == 1 else None
+        if place < 0 or sum(name.startswith("dataset") for name in names) > 1:
+            return None
+        known = self._dataset(overrides[place].partition("=")[2])
+        if known is None:
+            return None
+        dataset, scaling = known
+        config, names_dataset = self._setting((*overrides[:place], *overrides[place + 1 :]))
+        if names_dataset:
+            return None
+        if isinstance(config, Config):
+            config = with_dataset(config, dataset)
+            # It gives way to the command line.
+            if scaling is not None and "scaling" not in names:
+                config = replace(config, scaling=self((f"scaling={scaling}",)).scaling)
+        return config, False
 
-    def _configure(self, overrides: tuple[str, ...], *, whole: bool = False) -> Config | UsageError | None:
-        """A configuration, or what is wrong with it. None if it depends on its dataset, unless it is to be whole."""
+    def _configure(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool]:
+        """A configuration, or what is wrong with it; and whether a value in it depends on the dataset."""
         try:
-            if list(overrides) == self._overrides_of_master:
-                return read_config(self._master)
-            choices, values = list[str](), list[Override]()
-            for line in overrides:
-                override, is_choice = self._parsed(line)
-                if is_choice:
-                    choices.append(str(override.input_line))
-                else:
-                    values.append(override)
+            parsed, names = self.parse(overrides), list[str]()
+            choices, values = list[Override](), list[Override]()
+            for each in parsed:
+                value, is_group = each.value(), each.package is not None or self.is_group(each.key_or_group)
+                names.append(each.key_or_group)
+                if is_group and (each.is_delete() or value is None):
+                    axis = each.key_or_group
+                    raise UsageError(f"{each.input_line}: every cell needs a choice of {axis}; --help lists them.")
+                # A dictionary sets options within a section: finetune={max_epochs:3}.
+                if isinstance(value, dict):
+                    names += [name for name, _ in flat(value, f"{each.key_or_group}.")]
+                is_choice = is_group and not isinstance(value, dict)
+                (choices if is_choice or each.is_sweep_override() else values).append(each)
             # Hydra composes what adds, removes or extends options.
             if any(each.type is not OverrideType.CHANGE for each in values):
-                choices, values = list(overrides), []
-            composed = self._composed(tuple(choices))
-            if composed.names_dataset and not whole:
-                return None
+                choices, values = parsed, []
+            composed, hydra = self._composed(tuple(str(each.input_line) for each in choices))
             # A copy, since the composition serves other cells too.
-            node = deepcopy(composed.node)
+            sections = deepcopy(composed)
             for each in values:
-                OmegaConf.update(node, each.key_or_group, each.value(), merge=True)
-            return read_config(node)
+                OmegaConf.update(sections, each.key_or_group, each.value(), merge=True)
+            # A value may have chosen a part, and a dataset its split.
+            fit_recipe(sections)
+            # A preset and the same options written out are one cell.
+            names += self._options_of_files(hydra.runtime.choices)
+            return within_max_epochs(read(plain_values(sections)), names), _names_dataset(sections)
         # Errors are returned: a cache keeps what is returned, and many cells have the same error.
-        except UsageError as error:
-            return error
-        except (HydraException, OmegaConfBaseException) as error:
-            return usage_error(error)
-        # A group that is set to null: Hydra does not say which.
-        except ValueError as error:
-            return UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.")
+        except ERRORS as error:
+            return usage_error(error), False
 
-    def _read_names(self, choices: tuple[str, ...]) -> list[str]:
-        """The names of the options that files of the user's set, of those that these choices lead to."""
-        names = []
-        for group, name in self._composed(choices).files.items():
-            for source in self._folders_of_user:
-                if not isinstance(name, str) or not source.is_config(f"{group}/{name}"):
-                    continue
-                loaded = source.load_config(f"{group}/{name}")
-                package = (loaded.header["package"] or group).replace("_group_", group)
-                before = "" if package == GLOBAL else f"{package.replace('/', '.')}."
-                names += [option for option, _ in flat(OmegaConf.to_container(loaded.config, resolve=False), before)]
-        return names
+    def _options_of_files(self, choices: DictConfig) -> Iterator[str]:
+        """The names of the options that files of the user's set, of the choices of a composition."""
+        for group, name in ((str(group), name) for group, name in choices.items()):
+            for folder in self.folders:
+                file = folder / group / f"{name}.yaml"
+                if file.is_file():
+                    package, values = _read_file(file)
+                    yield from (option for option, _ in flat(values, "" if package == GLOBAL else f"{group}."))
 
-    def _parse(self, line: str) -> tuple[Override, bool]:
-        """An override, and whether Hydra must compose with it: it chooses a file, or sets no value of our sections."""
-        (override,) = self.parse([line])
-        is_of_group = override.package is not None or self.is_group(override.key_or_group)
-        if is_of_group and (override.is_delete() or override.value() is None):
-            axis = override.key_or_group
-            raise UsageError(f"{line}: every cell needs a choice of {axis}; --help lists them.")
-        # A dictionary sets values within the section: network={...} chooses no file.
-        is_choice = is_of_group and not isinstance(override.value(), dict)
-        needs_hydra = override.is_sweep_override() or override.is_hydra_override()
-        return override, is_choice or needs_hydra
-
-    def _compose(self, choices: tuple[str, ...]) -> Composed:
-        # As for a job, but without the sweeper and the launcher, which no cell needs and only a preset may know.
-        composed = self._loader.load_configuration(
-            self._master.hydra.job.config_name, overrides=[*self._overrides_of_hydra, *choices], run_mode=RunMode.RUN
-        )
-        OmegaConf.copy_cache(from_config=self._master, to_config=composed)
-        node = our_sections(composed)
-        fit_recipe(node)
+    def _compose(self, choices: tuple[str, ...]) -> tuple[DictConfig, DictConfig]:
+        """Our sections of a composition, and Hydra's own."""
+        try:
+            with hydra_started():
+                composed = compose("train", overrides=[*self._of_hydra, *choices], return_hydra_config=True)
+        except ERRORS as error:
+            raise usage_error(error) from error
+        sections = our_sections(composed)
+        fit_recipe(sections)
         # In a struct a value is put in only where there is an option.
-        OmegaConf.set_struct(node, True)
-        names_dataset = "dataset" in _mentioned(OmegaConf.to_container(node, resolve=False))
-        files = dict(composed.hydra.runtime.choices)
-        axes: Any = OmegaConf.to_container(OmegaConf.create(composed.hydra.sweeper.get("params") or {}))
-        axes = {str(axis): axis_values for axis, axis_values in axes.items()}
-        return Composed(node, files, names_dataset, axes)
+        OmegaConf.set_struct(sections, True)
+        return sections, composed.hydra
 
-    def _read_dataset_file(self, override: str) -> tuple[DatasetSettings, list[str]] | None:
-        """The dataset, and the files of other axes that its file chooses; None if the file sets anything else."""
-        if not override.startswith("dataset="):
+    def _read_dataset(self, name: str) -> tuple[DatasetSettings, str | None] | None:
+        """The dataset of a file, and the scaling that it chooses; None if Hydra must compose it, because the file sets
+        or includes anything else."""
+        files = [folder / "dataset" / f"{name}.yaml" for folder in (CONF, *self.folders)]
+        found = [file for file in files if file.is_file()]
+        if not found:
             return None
-        loaded = self._repository.load_config(override.replace("=", "/", 1))
-        choices = None if loaded is None else _choices(loaded)
-        if loaded is None or choices is None:
-            return None
-        values: Any = OmegaConf.to_container(loaded.config, resolve=False)
-        # A file of the global package may set other sections besides, which only Hydra puts in their places.
-        if loaded.header["package"] == GLOBAL and list(values) == ["dataset"]:
+        package, values = _read_file(found[0])
+        scaling, *others = values.pop("defaults", [{SCALING: None}])
+        if package == GLOBAL and list(values) == ["dataset"]:
             values = values["dataset"]
-        elif loaded.header["package"] is not None:
+        elif package:
             return None
-        if any(_mentioned(values)):
+        # A recipe of the user's may set options of a scaling.
+        if others or list(scaling) != [SCALING] or (self.folders and scaling[SCALING]) or "${" in str(values):
             return None
-        return checked(DatasetSettings, values, "dataset"), choices
+        return checked(DatasetSettings, values, "dataset"), scaling[SCALING]
 
 
-@contextmanager
-def composing(overrides: Sequence[str], config_dir: str | Path | None = None) -> Iterator[Composer]:
-    """A composer of cells with the parts of the plugins that these overrides name, without a command line of Hydra's.
-
-    Args:
-        overrides: of the command.
-        config_dir: as `master_of` takes it.
-
-    Raises:
-        UsageError: as by `hydra_started` and `master_of`.
-    """
-    with hydra_started(named_plugins(overrides)) as hydra:
-        hydra_overrides = [each for each in overrides if each.lstrip("+~").startswith("hydra.")]
-        if hydra_overrides:
-            check_hydra(master_of(hydra, config_dir, hydra_overrides).hydra)
-        yield Composer(hydra.config_loader, master_of(hydra, config_dir))
+def _read_file(file: Path) -> tuple[str, dict[str, Any]]:
+    """The package that the first lines of a file name, or nothing, and its content."""
+    header = re.search(r"^#\s*@package\s+(\S+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    content: Any = OmegaConf.to_container(OmegaConf.load(file))
+    return header[1] if header else "", content
 
 
-def _choices(file: ConfigResult) -> list[str] | None:
-    """The files of other groups that a file chooses; None if it includes files, or the names depend on something."""
-    chosen: list[Any] = file.defaults_list or []
-    package = file.header["package"] or ""
-    # The groups that such a file names are within its own section.
-    if package != GLOBAL and (chosen or package.startswith("_")):
-        return None
-    choices = []
-    for each in chosen:
-        if not each.is_override() or each.package is not None or "$" in str(each.value):
-            return None
-        name = each.value
-        # A file in a folder of its group: by a name alone Hydra 1.4 would take the folder for another group.
-        if not isinstance(name, str | None):
-            (name,) = name
-        # An absolute name, /split, is that of the group.
-        choices.append(f"{each.group.lstrip('/')}={name}")
-    return choices
-
-
-def _or_raise(composed: Config | UsageError) -> Config:
-    if isinstance(composed, UsageError):
-        raise composed
-    return composed
-
-
-def _mentioned(node: Any) -> Iterator[str]:
-    """The words in all interpolations in a configuration, among them the options that one refers to."""
-    if isinstance(node, str) and "${" in node:
-        yield from re.findall(r"\w+", node)
-    children: Any = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    for each in children:
-        yield from _mentioned(each)
+def _names_dataset(sections: DictConfig) -> bool:
+    """True if an interpolation refers to the dataset, or to its scaling."""
+    return bool(re.search(r"\$\{[^}]*\b(dataset|scaling)\b", str(OmegaConf.to_container(sections))))

@@ -1,17 +1,18 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+import yaml
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError, unknown_name
-from ..options.checking import are_usable, checked
-from .configuration_files import read_yaml
+from ..options.checking import checked
 
 PACKAGE = Path(__file__).parents[1]
 OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
@@ -22,6 +23,9 @@ what the run does."""
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 ALL = "all"
 """Names the cells of all files that have an entry ``paper``."""
+MOST_BYTES = 1_000_000
+MOST_VALUES = 100_000
+"""Of a sweep file, which may be of another author."""
 
 
 def _folder(name: str) -> Path:
@@ -71,6 +75,9 @@ class SweepFile:
         trials: of each cell, unless the command line sets them.
         report: the drawings of its report, see `scarf_lightning.reporting`.
         file: that it was read from; None for the cells of several files.
+
+    Raises:
+        ValueError: a block does more than name cells.
     """
 
     name: str
@@ -80,6 +87,18 @@ class SweepFile:
     trials: int | None = None
     report: list[dict[str, Any]] = field(default_factory=list)
     file: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.cells:
+            raise ValueError("cells must be a list of blocks, each with axes and their values")
+        for axis in (axis for block in self.cells for axis in block):
+            if not OPTION.fullmatch(axis):
+                raise ValueError(f"{axis!r} is no name of an option; write OPTION: [VALUE, VALUE]")
+            if NO_AXIS.intersection(re.split(r"[./@+]", axis)):
+                raise ValueError(f"{axis} is set, and a sweep file only names cells; give it on the command line")
+        # A backslash may hide what Hydra would look up.
+        if re.search(r"\$\W*\{", str(self.cells)):
+            raise ValueError("${...} looks a value up, and a sweep file has plain values; write the value")
 
     @property
     def is_of_user(self) -> bool:
@@ -95,90 +114,101 @@ class SweepFile:
 
     def blocks(self) -> list[list[str]]:
         """Each block as command-line arguments."""
-        common = [] if self.trials is None else [f"trials={self.trials}"]
         blocks = []
         for block in self.cells:
-            axes = []
-            for axis, values in block.items():
-                axes.append(f"{axis}={swept(values)}")
-            blocks.append(axes + common)
+            common = {} if self.trials is None or "trials" in block else {"trials": self.trials}
+            blocks.append([f"{axis}={swept(values)}" for axis, values in (block | common).items()])
         return blocks
 
 
-def read_sweep(name: str, folder: Path) -> SweepFile:
-    """Read the sweep of this name in ``folder``, or the file at this path; ``all`` reads those of the paper.
+def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
+    """Read the sweep of this name in the first of the folders that has it, or the file at this path; ``all`` reads
+    those of the paper.
 
     Raises:
         UsageError: there is no such file, or it is not a sweep.
     """
-    return _paper_cells(folder) if name == ALL else _read(name, folder)
+    if name == ALL:
+        return _paper_cells([_read(file) for folder in folders for file in sorted(folder.glob("*.yaml"))])
+    if ADDRESS.match(name):
+        raise UsageError(f"sweeps={name} is an address, and only files are read; download it, and name the file.")
+    # A sweep of the user's is a path; a bare name is one of a folder's.
+    is_path = "/" in name or name.endswith((".yaml", ".yml"))
+    files = [Path(name).expanduser()] if is_path else [folder / f"{name}.yaml" for folder in folders]
+    found = [file for file in files if file.is_file()]
+    if found:
+        return _read(found[0])
+    if files[0].exists():
+        raise UsageError(f"sweeps={name}: {files[0]} is no file; name a file of YAML.")
+    known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    fault, where = f"sweeps={name}: there is no file {files[0]}", f"the folder {folders[-1]}"
+    raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list=where))
 
 
-def _paper_cells(folder: Path) -> SweepFile:
+def _paper_cells(files: Sequence[SweepFile]) -> SweepFile:
     """The cells of every figure and table of the paper as one sweep, without drawings."""
-    files = [_read(path.stem, folder) for path in sorted(folder.glob("*.yaml"))]
     cells = []
     for file in files:
-        if file.paper is None:
-            continue
         # Files differ in their trials, so each block says them by itself.
-        for block in file.cells:
-            common = {} if file.trials is None else {"trials": file.trials}
-            cells.append(common | block)
+        common = {} if file.trials is None else {"trials": file.trials}
+        cells += [common | block for block in file.cells if file.paper is not None]
     if not cells:
-        raise UsageError(f"sweeps={ALL}: no file in {folder} says where it is in the paper.")
+        raise UsageError(f"sweeps={ALL}: no file says where it is in the paper.")
     return SweepFile(ALL, "Everything that the paper shows", cells)
 
 
-def _read(name: str, folder: Path) -> SweepFile:
-    # A sweep of the user's is a path; a bare name is one of the folder's.
-    is_path = "/" in name or name.endswith((".yaml", ".yml"))
-    path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
-    if is_path and path.exists() and not path.is_file():
-        raise UsageError(f"sweeps={name}: {path} is no file; name a file of YAML.")
-    if ADDRESS.match(name):
-        raise UsageError(f"sweeps={name} is an address, and only files are read; download it, and name the file.")
-    if not path.is_file():
-        known = sorted(file.stem for file in folder.glob("*.yaml"))
-        fault = f"sweeps={name}: there is no file {path}"
-        raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list=f"the folder {path.parent}"))
-
-    content = read_yaml(path)
-    if not isinstance(content, dict):
-        raise UsageError(f"{path} must have title and cells, each with a value.")
-    # The same limits as of a record, since a file may be of another author.
-    if not are_usable([content]):
-        raise UsageError(f"{path}: its values are nested too deep, too large, or no text.")
+def _read(file: Path) -> SweepFile:
+    if file.stat().st_size > MOST_BYTES:
+        raise UsageError(f"{file} has more than {MOST_BYTES:,} bytes, so it is no list of cells.")
+    try:
+        # PyYAML names a stream in its errors, and a text in none.
+        with file.open(encoding="utf-8") as stream:
+            _refuse_endless(stream)
+            stream.seek(0)
+            content: Any = OmegaConf.to_container(OmegaConf.load(stream))
+    except yaml.MarkedYAMLError as error:
+        raise not_yaml(error) from error
+    # Deep nesting ends Python's recursion.
+    except (yaml.YAMLError, OmegaConfBaseException, ValueError, OSError, RecursionError) as error:
+        raise UsageError(f"{file} is not YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(content, dict) or not content:
+        raise UsageError(f"{file} must have title and cells, each with a value.")
     try:
         # The file's own name is the name of the sweep.
-        sweep = replace(checked(SweepFile, content | {"name": path.stem}), file=path)
+        return replace(checked(SweepFile, content | {"name": file.stem}), file=file)
     except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
-    if not sweep.cells:
-        raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
-    for block in sweep.cells:
-        _check_block(path, block)
-    return sweep
+        raise UsageError(f"{file}: {error}") from error
 
 
-def _check_block(path: Path, block: Mapping[str, Any]) -> None:
-    """Refuse a block that does more than name cells."""
-    for axis in block:
-        if not OPTION.fullmatch(axis):
-            raise UsageError(f"{path}: {axis!r} is no name of an option; write OPTION: [VALUE, VALUE].")
-        if NO_AXIS.intersection(re.split(r"[./@+]", axis)):
-            raise UsageError(f"{path} sets {axis}, and a sweep file only names cells; give it on the command line.")
-    if any("$" in text and "{" in text for text in _texts(block)):
-        raise UsageError(f"{path}: ${{...}} looks a value up, and a sweep file has plain values; write the value.")
+def _refuse_endless(stream: TextIO) -> None:
+    """Refuse a file in which aliases of aliases stand for more values than memory holds."""
+    sizes, opened = dict[str, int](), [("", 0)]
+    for event in yaml.parse(stream, yaml.SafeLoader):
+        name, size = str(getattr(event, "anchor", "")), int(isinstance(event, yaml.ScalarEvent))
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((name, 1))
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            name, size = opened.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            # Within the node that it names, an alias never ends.
+            size = sizes.get(name, MOST_VALUES)
+        sizes[name] = size
+        outer, so_far = opened[-1]
+        opened[-1] = outer, so_far + size
+        if so_far + size > MOST_VALUES:
+            raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """All texts within a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (Mapping, list)):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(each)
+def not_yaml(error: yaml.MarkedYAMLError) -> UsageError:
+    """A file that cannot be read, with the line and what is wrong with it."""
+    mark, problem = error.problem_mark, error.problem or str(error)
+    # PyYAML has words of its parser for two slips that are frequent.
+    if "'\\t'" in problem:
+        problem = "a tab stands where blanks indent"
+    elif "flow" in str(error.context):
+        mark, problem = error.context_mark, "a bracket opens that does not close"
+    return UsageError(f"{mark.name} is not YAML: line {mark.line + 1}: {' '.join(problem.split())}.")
 
 
 def swept(values: Any) -> str:

@@ -18,7 +18,7 @@ from scarf_lightning.cli import api as module
 from scarf_lightning.cli import commands
 from scarf_lightning.reporting import drawings
 from scarf_lightning.sweeping.hydra import OF_TODAY
-from tests.composing import composing_once
+from tests.composing import composer_once
 from tests.processes import TINY, here
 from tests.storing import one_overflows
 
@@ -77,7 +77,7 @@ def test_a_program_of_hydras_own_may_ask_for_some_of_them(
 
 @pytest.mark.slow
 def test_the_plan_says_what_there_is_to_do(trained: Trained, tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(module, "composing", composing_once)
+    monkeypatch.setattr(module, "Composer", composer_once)
     monkeypatch.chdir(trained[0])
 
     plan = scarf_lightning.plan(["corruption=mean,zero", "method=control,mixup", "trials=2", *TINY])
@@ -195,7 +195,7 @@ def test_a_report_refuses_what_it_does_not_know(trained: Trained) -> None:
 
 @pytest.mark.slow
 def test_a_cell_that_fails_stops_no_other_and_is_raised_in_the_end(tmp_path: Path, monkeypatch: Patch) -> None:
-    monkeypatch.setattr(module, "composing", composing_once)
+    monkeypatch.setattr(module, "Composer", composer_once)
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UnfinishedError, match="scaling=zscore"):

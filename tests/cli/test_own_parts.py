@@ -7,7 +7,7 @@ import pytest
 from scarf_lightning.cli import commands, own_parts
 from scarf_lightning.cli.own_parts import check_sweep_file
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
+from scarf_lightning.sweeping.folders import read_sweep
 from tests.processes import here
 from tests.test_architecture import imported_in_a_process
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def check(more: str) -> None:
     Path("mine.yaml").write_text(f"title: T\ncells: [{{pretrain: [none, scarf]}}]\n{more}\n", encoding="utf-8")
-    check_sweep_file(read_sweep("./mine.yaml", SWEEPS))
+    check_sweep_file(read_sweep("./mine.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hydra.errors import HydraException
 import scarf_lightning
 from scarf_lightning.cli import commands
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.composer import Composer, composing
+from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import our_files, usage_error
-from tests.composing import SWEEPS, _composer
+from scarf_lightning.sweeping.hydra import usage_error
+from tests.composing import _composer
 from tests.processes import here
 
 # Each composes a configuration, most of a second: together a tenth of the fast tests' time.
@@ -43,9 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Composer]:
     """A folder of ``--config-dir``, with a composer that reads it."""
     place = tmp_path_factory.mktemp("cd")
     (place / "experiment").mkdir()
-    with composing((), place) as composer:
-        pass
-    return place, composer
+    return place, Composer((), place)
 
 
 def assert_said(sentence: str, expected: str) -> None:
@@ -81,10 +79,10 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "the environment": (GLOBAL + "trials: 1\nseed: ${oc.decode:${oc.env:NOWHERE,3}}\n", 1),
     "a tab": (GLOBAL + "trials: 1\n\tmax_epochs: 2\n", "line 3: a tab stands where blanks indent."),
     "an open bracket": (GLOBAL + "trials: [1\n", "line 2: a bracket opens that does not close."),
-    "another encoding": ("# @package _global_\nmetric: \udce9\n", "its text is not UTF-8; save it as UTF-8."),
+    "another encoding": ("# @package _global_\nmetric: \udce9\n", "is not UTF-8; save it as UTF-8."),
     "no": (GLOBAL + "defaults:\n  - override /pretrain: no\n", "Unsupported item value in defaults : bool."),
     "no header": ("trials: 1\n", "a file whose first line is # @package _global_."),
-    "a header in one word": ("# @package_global_\ntrials: 1\n", "x.yaml is not YAML: Expected header format"),
+    "a header in one word": ("# @package_global_\ntrials: 1\n", "Expected header format"),
     "defaults that are no list": (GLOBAL + "defaults: 3\n", "defaults must be a list"),
     "no such choice": (GLOBAL + "defaults:\n  - override /pretrain: scraf\n", "Did you mean scarf?"),
     "no such file": (GLOBAL + "defaults:\n  - /nowhere: x\n", "There is no file nowhere/x.yaml; --config-dir FOLDER"),
@@ -103,8 +101,7 @@ def test_a_preset(name: str, folder: tuple[Path, Composer]) -> None:
     preset = f"{list(PRESETS).index(name)}x"
     (place / "experiment" / f"{preset}.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
 
-    with our_files():
-        found = outcome(lambda: expand([f"+experiment={preset}"], composer, SWEEPS).cells)
+    found = outcome(lambda: expand([f"+experiment={preset}"], composer).cells)
 
     if isinstance(expected, str):
         assert_said(str(found), expected)
@@ -121,8 +118,7 @@ def test_the_command_line_replaces_the_axes_of_presets_and_each_preset_has_its_o
         (place / "experiment" / f"{name}.yaml").write_text(f"{GLOBAL}hydra: {{sweeper: {{params: {axes}}}}}\n")
 
     def cells(*arguments: str) -> list[tuple[str, ...]]:
-        with our_files():
-            return [cell.overrides for cell in expand(list(arguments), composer, SWEEPS).cells]
+        return [cell.overrides for cell in expand(list(arguments), composer).cells]
 
     assert len(cells("+experiment=one,two")) == 2 + 4
     assert cells("+experiment=one", "corruption=mean") == [("+experiment=one", "corruption=mean")]
@@ -135,8 +131,8 @@ SWEEP = "title: x\ntrials: 1\ncells:\n  - "
 FILES: dict[str, tuple[str, int | str]] = {
     "whole": (SWEEP + "{pretrain: [none, scarf]}\n", 2),
     "values in a text": (SWEEP + "{pretrain: 'none, scarf'}\n", 2),
-    "a key twice": (SWEEP + "{pretrain: [none]}\ntrials: 2\n", "s.yaml is not YAML: line 5: trials stands twice."),
-    "an axis twice": (SWEEP + "{pretrain: [none], pretrain: [scarf]}\n", "line 4: pretrain stands twice."),
+    "a key twice": (SWEEP + "{pretrain: none}\ntrials: 2\n", "s.yaml is not YAML: line 5: found duplicate key trials."),
+    "an axis twice": (SWEEP + "{pretrain: [none], pretrain: [scarf]}\n", "line 4: found duplicate key pretrain."),
     "a tab": ("title: x\ncells:\n\t- {pretrain: [none]}\n", "line 3: a tab stands where blanks indent."),
     "an open bracket": (SWEEP + "{pretrain: [none}\n", "line 4: a bracket opens that does not close."),
     "no": (SWEEP + "{pretrain: [no]}\n", "sweeps=s.yaml sets pretrain=false: pretrain is chosen by name; --help"),
@@ -152,13 +148,13 @@ FILES: dict[str, tuple[str, int | str]] = {
         + "".join(f"b{i}: &a{i + 1} {{{', '.join(f'x{j}: *a{i}' for j in range(9))}}}\n" for i in range(8)),
         "it stands for more than 100,000 values",
     ),
-    "an alias of itself": ("title: x\ncells: &a\n  - pretrain: *a\n", "line 3: an alias stands for itself"),
-    "a merge of itself": ("title: x\ncells:\n  - &a {<<: *a}\n", "line 3: an alias stands for itself"),
-    "a module": (SWEEP + "{plugins: [[os]]}\n", "s.yaml sets plugins, and a sweep file only names cells"),
-    "a launcher": (SWEEP + "{hydra/launcher: [joblib]}\n", "s.yaml sets hydra/launcher, and"),
-    "a logger": (SWEEP + "{+logger.mine._target_: [os.X]}\n", "s.yaml sets +logger.mine._target_, and"),
-    "another place": (SWEEP + "{loss@hydra.job: [infonce]}\n", "s.yaml sets loss@hydra.job, and"),
-    "the results": (SWEEP + "{paths: {results: elsewhere}}\n", "s.yaml sets paths, and"),
+    "an alias of itself": ("title: x\ncells: &a\n  - pretrain: *a\n", "it stands for more than 100,000 values"),
+    "a merge of itself": ("title: x\ncells:\n  - &a {<<: *a}\n", "it stands for more than 100,000 values"),
+    "a module": (SWEEP + "{plugins: [[os]]}\n", "s.yaml: plugins is set, and a sweep file only names cells"),
+    "a launcher": (SWEEP + "{hydra/launcher: [joblib]}\n", "s.yaml: hydra/launcher is set, and"),
+    "a logger": (SWEEP + "{+logger.mine._target_: [os.X]}\n", "+logger.mine._target_ is set, and"),
+    "another place": (SWEEP + "{loss@hydra.job: [infonce]}\n", "loss@hydra.job is set, and"),
+    "the results": (SWEEP + "{paths: {results: elsewhere}}\n", "paths is set, and"),
     "the environment": (SWEEP + "{recipe: ['${oc.env:HOME}']}\n", "${...} looks a value up"),
     "the environment, disguised": (
         SWEEP + "{network: {encoder: {width: ['$\\\\{x:1\\\\}']}}}\n",
@@ -167,7 +163,7 @@ FILES: dict[str, tuple[str, int | str]] = {
     "a plus": (SWEEP + "{+trials: [1]}\n", "trials is an option already; leave out the sign +."),
     "two words": (SWEEP + "{pretrain: none, scarf}\n", "scarf is not an option."),
     "a typing error": (SWEEP + "{pretrian: [none]}\n", "pretrian is not an option. Did you mean pretrain?"),
-    "a text": ("hello", "s.yaml must have title and cells"),
+    "a text": ("hello", "s.yaml: hello is not an option."),
     "nothing": ("", "s.yaml must have title and cells"),
 }
 
@@ -177,7 +173,7 @@ def test_a_sweep_file(name: str, in_table: Path) -> None:
     text, expected = FILES[name]
     Path("s.yaml").write_text(text)
 
-    found = outcome(lambda: expand(["sweeps=s.yaml"], _composer(), SWEEPS).cells)
+    found = outcome(lambda: expand(["sweeps=s.yaml"], _composer()).cells)
 
     if isinstance(expected, str):
         assert_said(str(found), expected)
@@ -200,6 +196,7 @@ WORDS: dict[str, str] = {
     "quick": "quick is no option; write OPTION=VALUE, or sweeps=NAME for a sweep.",
     "-m quick": "quick is no option; ",
     "pretrain = none": "pretrain is no option; write OPTION=VALUE",
+    "a+b=1": "a+b=1: 'a+b' is no name of an option; write OPTION=VALUE.",
     "results=x": "results is not an option. Did you mean paths.results? The options are: ",
     "experiment=x": "experiment is not an option. A preset: --config-dir FOLDER +experiment=NAME, a file whose first",
     "+experiment=x": "experiment is not an option. A preset: --config-dir FOLDER +experiment=NAME, a file whose first",
@@ -214,8 +211,9 @@ WORDS: dict[str, str] = {
     "seed=${hydra:job.num}": "seed: ${hydra:...} has no value here: cells have no job, and no number; write a value.",
     "+trials=3": "trials is an option already; leave out the sign +.",
     "~loss": "~loss: every cell needs a choice of loss; --help lists them.",
-    "hydra.run.dir=x": "hydra.run.dir=x is not for a sweep",
-    "hydra.sweeper.params=3": "hydra.sweeper.params has axes by name",
+    "hydra.run.dir=x": "hydra.run.dir=x is not for this mode of Hydra; leave it out: paths.results=FOLDER says where",
+    "hydra.sweep.dir=x": "hydra.sweep.dir=x is for the jobs of a launcher",
+    "hydra.sweeper.params=3": "hydra.sweeper.params: Cannot assign int to Dict[str, Any].",
     "sweeps=folder/": "folder is no file; name a file of YAML.",
     "sweeps=https://example.org/s.yaml": "is an address, and only files are read; download it, and name the file.",
 }
@@ -234,10 +232,9 @@ def test_words_of_a_command_line(words: str, in_table: Path) -> None:
     ("words", "n_cells"),
     [
         (["-m"], 1), (["--multirun"], 1), (["pretrain=none, scarf"], 2),
-        (["hydra.sweeper.params.pretrain=none,scarf"], 2),
-        (["hydra.sweeper.params={pretrain:'none,scarf'}"], 2), (["hydra.sweeper.params={pretrain:[none,scarf]}"], 2),
-        (["hydra.sweeper.params.pretrain='none,scarf'", "pretrain=none"], 1),
-        (["hydra.sweeper.params={corruption.rate:'0.3,0.6'}", "seed=1,2"], 4),
+        (["+hydra.sweeper.params.pretrain='none,scarf'"], 2), (["+hydra.sweeper.params={pretrain:[none,scarf]}"], 2),
+        (["+hydra.sweeper.params.pretrain='none,scarf'", "pretrain=none"], 1),
+        (["+hydra.sweeper.params={corruption.rate:'0.3,0.6'}", "seed=1,2"], 4),
     ],
 )  # fmt: skip
 def test_words_that_work_from_python_and_on_the_command_line(words: list[str], n_cells: int, in_table: Path) -> None:
@@ -248,12 +245,10 @@ def test_words_that_work_from_python_and_on_the_command_line(words: list[str], n
 
 FROM_PYTHON: dict[str, str] = {
     "pretrain=none, scarf": "A blank stands after a comma: write pretrain=none,scarf",
-    "--pretrain none": "--pretrain is not known; options have no dashes: pretrain=none.",
-    "--config-name x": "--config-name is a flag of the command line",
-    "--cfg job": "--cfg is a flag of the command line",
-    "--config-dir cd": "in Python it is the argument config_dir.",
+    "--pretrain none": "--pretrain is for the command line: in Python options have no dashes, NAME=VALUE, and",
+    "--config-dir cd": "a folder of options is the argument config_dir.",
     "~loss": "~loss: every cell needs a choice of loss; --help lists them.",
-    "hydra.run.dir=x": "hydra.run.dir=x is not for a sweep, whose folder for Hydra's own files is hydra.sweep.dir.",
+    "hydra.run.dir=x": "hydra.run.dir=x is not for this mode of Hydra; leave it out",
     "hydra.job.chdir=true": "hydra.job.chdir=true: results and tables are found from the folder",
     "x": "sweeps=x: there is no file",
 }

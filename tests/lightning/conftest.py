@@ -3,9 +3,9 @@
 import pytest
 
 from scarf_lightning.lightning import options
-from tests.composing import composing_once
+from tests.composing import composer_once
 
 
 @pytest.fixture(autouse=True)
 def quick_composing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "composing", composing_once)
+    monkeypatch.setattr(options, "Composer", composer_once)

@@ -16,7 +16,7 @@ from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from scarf_lightning.lightning import CotrainModule, FinetuneModule, PretrainModule, TableDataModule
 from scarf_lightning.lightning import options as room
 from scarf_lightning.lightning.modules import PlainModule
-from tests.composing import composing_once
+from tests.composing import composer_once
 from tests.lightning.test_plain_lightning import trainer
 
 KINDS = [PretrainModule, FinetuneModule, CotrainModule]
@@ -33,7 +33,7 @@ pytestmark = [
 @pytest.fixture(autouse=True, scope="module")
 def quick_composing() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "composing", composing_once)
+        patch.setattr(room, "Composer", composer_once)
         yield
 
 

@@ -16,7 +16,6 @@ from scarf_lightning.options.plugins import load_plugins, plugin_hashes
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import identity, pretraining_identity
 from scarf_lightning.sweeping.composer import Composer
-from scarf_lightning.sweeping.hydra import hydra_started, master_of
 from tests.cells import DATA_HASH
 from tests.composing import config_of
 
@@ -114,11 +113,10 @@ class Guess(Rival):
 def test_a_rival_of_ones_own_needs_no_word_on_pre_training(folder: Path) -> None:
     """As the built-in ones; a word on it is refused as theirs is."""
     (folder / f"rival_{folder.name}.py").write_text(RIVAL.format(folder=folder.name))
-    with hydra_started([f"rival_{folder.name}"]) as hydra:
-        composer = Composer(hydra.config_loader, master_of(hydra))
-        guess = f"method=guess_{folder.name}"
-        asked = ((guess,), (guess, "pretrain=scarf"), (guess, "recipe=practical"))
-        assert [composer(each).pretrain.name for each in asked] == ["none", "scarf", "none"]
+    composer = Composer([f"plugins=[rival_{folder.name}]"])
+    guess = f"method=guess_{folder.name}"
+    asked = ((guess,), (guess, "pretrain=scarf"), (guess, "recipe=practical"))
+    assert [composer(each).pretrain.name for each in asked] == ["none", "scarf", "none"]
 
 
 @pytest.mark.parametrize("name", ["no_such_module_anywhere", "no_such_package.module", "a..b", "scarf_lightning.no"])

@@ -9,9 +9,8 @@ from scarf_lightning.options import label
 from scarf_lightning.reporting.run_results import check_reference, compared_run
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
-from scarf_lightning.sweeping.folders import SWEEPS
 from tests.cells import finish, results_in, some_cell, some_config
 
 USUAL = columns(some_config())
@@ -74,8 +73,7 @@ def test_a_reference_that_fits_several_competitors_is_refused_with_their_names(
 
     def cells(reference: str) -> list[Cell]:
         arguments = ["sweeps=mine.yaml", f"reference={reference}"]
-        with composing(arguments) as composer:
-            return expand(arguments, composer, SWEEPS).cells
+        return expand(arguments, Composer()).cells
 
     both = "fits 2 of 3 competitors: SCARF, InfoNCE loss; SCARF, Barlow Twins loss"
     with pytest.raises(UsageError, match=f"reference=scarf {both}.*reference='SCARF, InfoNCE loss'"):

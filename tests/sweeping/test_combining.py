@@ -50,6 +50,15 @@ def test_one_at_a_time_the_first_values_are_the_base_and_each_other_value_a_cell
     ]
 
 
+def test_each_dataset_has_a_base_of_its_own() -> None:
+    asked = ("dataset=wdbc,diabetes", "corruption=marginal,mean", "seed=1,2", "vary=one", "max_cells=6")
+    cells = [
+        (cell.config.dataset.source, cell.config.corruption["name"], cell.config.seed) for cell in cells_of(*asked)
+    ]
+    star = [("marginal", 1), ("mean", 1), ("marginal", 2)]
+    assert cells == [(dataset, *values) for dataset in ("wdbc", "diabetes") for values in star]
+
+
 def test_all_is_the_product() -> None:
     assert settings(*ABLATION[:2], "vary=all") == settings(*ABLATION[:2])
 
@@ -121,7 +130,7 @@ def test_null_sets_no_bound() -> None:
 def test_a_file_sets_no_bound(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("title: T\ncells: [{max_cells: null, seed: [1, 2]}]\n")
-    with pytest.raises(UsageError, match="sets max_cells, and a sweep file only names cells"):
+    with pytest.raises(UsageError, match="max_cells is set, and a sweep file only names cells"):
         cells_of(f"sweeps={file}")
 
 

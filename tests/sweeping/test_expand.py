@@ -100,16 +100,16 @@ UNUSED = " is set, but no cell of this run uses it ("
         (
             "dataset=cc18-adlut",
             "dataset=cc18-adlut is not an option. Did you mean cc18-adult? The options of dataset are: csv, diabetes, "
-            "openml, wdbc, cc18-NAME (69).",
+            "openml, wdbc, cc18-Bioresponse, ",
         ),
         (
             "dataset=iris",
-            "dataset=iris is not an option. For a file of yours, name it: dataset=FILE. The options of dataset are: "
-            "csv, diabetes, openml, wdbc, cc18-NAME (69).",
+            "dataset=iris is not an option. For a file of yours: dataset=csv dataset.path=FILE. The options of dataset "
+            "are: csv, diabetes, openml, wdbc, ",
         ),
         (
             "dataset=my/data.xls",
-            "dataset=my/data.xls is not an option; for a file of yours: dataset=csv dataset.path=my/data.xls.",
+            "dataset=my/data.xls is not an option. For a file of yours: dataset=csv dataset.path=FILE.",
         ),
         ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with corr"),
         ("method=control,[mixup,dropout]", "method=[mixup,dropout]: name one option, or try each of them with meth"),

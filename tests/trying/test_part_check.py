@@ -10,7 +10,7 @@ from scarf_lightning.methods import SingleFitMethod
 from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
-from scarf_lightning.sweeping.composer import composing
+from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.trying import check_module, check_used, part_check, refuse_untaken
 from scarf_lightning.trying.part_check import check_metric, check_part
 from tests.documentation import ROOT, blocks_of
@@ -66,8 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def used(*overrides: str) -> list[Config]:
-    with composing(["plugins=[m]", *overrides]) as composer:
-        return [composer(("plugins=[m]", *overrides))]
+    return [Composer(["plugins=[m]"])(("plugins=[m]", *overrides))]
 
 
 def test_a_part_is_tried_once_in_a_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
