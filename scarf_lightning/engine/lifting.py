@@ -15,6 +15,7 @@ replaced, by `StackedLinear`. All other networks run under `torch.vmap`, see `Vm
 module that is not made for either: `Alone`.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -33,6 +34,7 @@ ON_LAST_AXIS = (
     nn.Linear, nn.ReLU, nn.GELU, nn.SiLU, nn.ELU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.Softplus, nn.Identity,
 )  # fmt: skip
 """Layers that treat all axes but the last alike, so they take a trial axis in front of the rows as it is."""
+ADVICE_OF_VMAP = re.compile(r" (Please|We don't) ")
 
 
 def lift(networks: Sequence[nn.Module]) -> nn.Module:
@@ -159,14 +161,17 @@ class Vmapped(nn.Module):
                     setattr(parent, name, VmappedLayerNorm(child))
 
     def forward(self, x: Tensor) -> Any:
-        weights: dict[str, Tensor] = {}
-        weights.update(self.network.named_parameters())
-        weights.update(self.network.named_buffers())
+        weights = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
 
         def run_trial(weights: dict[str, Tensor], x: Tensor) -> Any:
             return functional_call(self.network, weights, (x,))
 
-        return torch.vmap(run_trial)(weights, x)
+        try:
+            return torch.vmap(run_trial)(weights, x)
+        except RuntimeError as error:
+            # Torch advises flags of vmap and reports of bugs, which are not for whoever writes a network.
+            error.args = (ADVICE_OF_VMAP.split(str(error))[0],)
+            raise
 
 
 class VmappedLinear(nn.Linear):
@@ -184,8 +189,7 @@ class VmappedLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         rows, weight = without_ones(x.flatten(0, -2), self.weight.T)
-        out = rows @ weight
-        out = out[..., : self.out_features]
+        out = (rows @ weight)[..., : self.out_features]
         if self.bias is not None:
             out = out + self.bias
         return out.reshape(*x.shape[:-1], self.out_features)
@@ -301,10 +305,7 @@ def _unstack_tensors(stacked: nn.Module, module: nn.Module, trial: int) -> None:
         if module.bias is not None:
             module.bias.data = stacked.bias[trial, 0].clone()
         return
-    tensors: dict[str, Tensor] = {}
-    tensors.update(stacked.named_parameters(recurse=False))
-    tensors.update(stacked.named_buffers(recurse=False))
-    for name, tensor in tensors.items():
+    for name, tensor in [*stacked.named_parameters(recurse=False), *stacked.named_buffers(recurse=False)]:
         # A copy, because a slice would keep the tensor of all trials alive.
         getattr(module, name).data = tensor[trial].clone()
 

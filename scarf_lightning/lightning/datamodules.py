@@ -105,7 +105,7 @@ class TableDataModule(pl.LightningDataModule):
     def setup(self, stage: str) -> None:
         """Make the networks of the trainer's module."""
         # Before the callbacks' turn, some of which freeze or average the networks.
-        module = None if self.trainer is None else self.trainer.lightning_module
+        module = getattr(self.trainer, "lightning_module", None)
         if not isinstance(module, PlainModule):
             raise UsageError(
                 f"{type(self).__name__} is set up by a pl.Trainer with a PretrainModule, CotrainModule or "

@@ -61,7 +61,7 @@ class PlainModule(pl.LightningModule, StackModule):
         check_options(self, self.options, has_own_encoder=self.own_encoder is not None)
         self.save_hyperparameters({"options": list(self.options)})
         if data is not None:
-            data.equip(self)
+            self._equipping(data).equip(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """Embeddings ``(N, E)`` by a `PretrainModule`, outputs of h ``(N, C)`` by others.
@@ -81,7 +81,7 @@ class PlainModule(pl.LightningModule, StackModule):
         if not isinstance(x, Tensor) or x.dim() != (2 if self._is_alone else 3) or x.shape[-1] != n_features:
             raise UsageError(
                 f"{type(self).__name__} takes rows as a tensor ({axes}N, {n_features}), as data.rows(frame) makes "
-                f"them, and not {tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__}."
+                f"them, and not {type(x).__name__} {getattr(x, 'shape', '')}."
             )
         out: Tensor = (networks.encoder if isinstance(self, Pretraining) else networks.classifier)(x)
         return out
@@ -101,8 +101,8 @@ class PlainModule(pl.LightningModule, StackModule):
         """Change the weights of the networks of one trial in their place."""
         for name, network in self.named_children():
             if name in NETWORKS and self._is_alone:
-                weights = change(network, part_of(state, prefix + name))
-                state.update({f"{prefix}{name}.{key}": tensor for key, tensor in weights.items()})
+                for key, tensor in change(network, part_of(state, prefix + name)).items():
+                    state[f"{prefix}{name}.{key}"] = tensor
 
     def losses(self, batch: Batch) -> Tensor:
         """Training loss of each trial, ``(T,)``."""
@@ -121,11 +121,16 @@ class PlainModule(pl.LightningModule, StackModule):
         """Make sure that a data module has made the networks."""
         if getattr(self, "_compiler_ctx", None) is not None:
             raise UsageError(f"{type(self).__name__} is trained as it is; leave torch.compile out.")
-        if not hasattr(self._data, "equip"):
+        self._equipping(self._data)
+
+    def _equipping(self, data: Any) -> Any:
+        """The data module, which can make networks for its table."""
+        if not hasattr(data, "equip"):
             raise UsageError(
-                f"{type(self).__name__} makes its networks for a table; give the trainer a data module of it: "
+                f"{type(self).__name__} makes its networks for a table; give it or the trainer a data module of one: "
                 "trainer.fit(module, TableDataModule(...))."
             )
+        return data
 
     @property
     def _data(self) -> Any:
@@ -188,10 +193,9 @@ class PlainModule(pl.LightningModule, StackModule):
         log = partial(self.log, on_step=False, on_epoch=True, batch_size=1)
         for name, values in means.items():
             log(name, float(values.mean()), prog_bar=True)
-            if len(values) == 1:
-                continue
             for trial, value in zip(self._data.trials, values, strict=True):
-                log(f"{name}/trial_{trial}", float(value))
+                if len(values) > 1:
+                    log(f"{name}/trial_{trial}", float(value))
 
 
 class PretrainModule(PlainModule, Pretraining):
@@ -227,9 +231,9 @@ class FinetuneModule(PlainModule, Finetuning):
 
     def on_test_epoch_end(self) -> None:
         """Log the target's metrics of the test rows, such as ``test_accuracy``."""
-        predictions = torch.cat(self._tested, dim=1).cpu().numpy()
-        of_trials = zip(predictions, np.atleast_2d(self._data.test_labels), strict=True)
-        measured = pd.DataFrame([self._target.measured(*each) for each in of_trials])
+        predictions = torch.cat(self._tested, dim=1).cpu()
+        of_trials = zip(predictions.numpy(), np.atleast_2d(self._data.test_labels), strict=True)
+        measured = pd.DataFrame(self._target.measured(*each) for each in of_trials)
         self.log_means({f"test_{name}": measured[name].to_numpy() for name in measured})
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:

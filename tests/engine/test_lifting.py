@@ -231,3 +231,20 @@ def test_dropout_inside_is_drawn_from_the_stream_of_each_trial() -> None:
     assert not torch.equal(among[0], among[1])
     assert among.float().mean() == pytest.approx(0.5, abs=0.1)
     assert torch.equal(kept([6])[0], among[1])
+
+
+class Branching(nn.Module):
+    """A network that no vmap runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.layer(x)
+        return out if out.mean() > 0 else -out
+
+
+def test_an_error_of_vmap_comes_without_the_advice_of_torch() -> None:
+    with pytest.raises(RuntimeError, match=r"^vmap: It looks like .* control flow\.$"):
+        lift([Branching(), Branching()])(torch.ones(2, 4, 3))

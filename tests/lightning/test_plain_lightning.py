@@ -229,6 +229,12 @@ def test_options_that_are_not_a_modules_are_refused(kind: type[PlainModule], opt
         kind([option], data=wdbc())
 
 
+@pytest.mark.parametrize("kind", [PretrainModule, FinetuneModule])
+def test_data_of_another_type_are_refused(kind: type[PlainModule]) -> None:
+    with pytest.raises(UsageError, match=r"^(Pretrain|Finetune)Module makes its networks for a table; give it "):
+        kind(data=[1])
+
+
 def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
     pretraining = PretrainModule(SMALL, data=wdbc())
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "y": np.arange(60) % 2})
@@ -238,7 +244,7 @@ def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
         trainer().fit(pretraining, TableDataModule(frame, "y"))
     with pytest.raises(UsageError, match="not one for this table"):
         FinetuneModule(["network.encoder.depth=1"], encoder=pretraining.encoder, data=wdbc())
-    with pytest.raises(UsageError, match="give the trainer a data module of it"):
+    with pytest.raises(UsageError, match="give it or the trainer a data module of one"):
         trainer().fit(PretrainModule(SMALL), [1])
     with pytest.raises(UsageError, match=r"is set up by a pl\.Trainer with a PretrainModule"):
         trainer().fit(BoringModel(), wdbc())
