@@ -96,12 +96,13 @@ def counted(n: float, thing: str) -> str:
 
 
 def capitalised(text: str) -> str:
-    """A text that begins a sentence: its first letter is a capital, and the others stay.
+    """A text that begins a sentence: its first letter is a capital, unless it begins with an override.
 
-    >>> capitalised("log-loss of XGBoost")
-    'Log-loss of XGBoost'
+    >>> capitalised("log-loss of XGBoost"), capitalised("pretrain=scarf helps")
+    ('Log-loss of XGBoost', 'pretrain=scarf helps')
     """
-    return text[:1].upper() + text[1:]
+    first, *_ = text.split(" ", 1)
+    return text if "=" in first else text[:1].upper() + text[1:]
 
 
 def enumeration(items: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert not imported & (HEAVY | {"matplotlib.pyplot"})
     assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("On wdbc, beside no pre-training: SCARF, rate 0.6 undecided, +40.00 points")
+    assert lines[0].startswith("On wdbc, beside pretrain=none: pretrain=scarf, method=control, ")
     (missing,) = [line for line in lines if line.startswith("6 of 21 cells are finished")]
     assert re.match(r".*, 12 of 42 trials; missing: .* and \d+ more\.$", missing)
     assert lines[-1] == f"The report is {half_finished / 'reports' / 'quick' / 'index.html'}"
@@ -76,7 +76,7 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
 
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("Over 6 datasets, beside no pre-training: SCARF helps, size open, +")
+    assert lines[0].startswith("Over 6 datasets, beside pretrain=none: pretrain=scarf helps, size open, +")
     assert lines[1] == "Holds for the median one of tables like these."
     assert "All 12 cells are finished, 36 of 36 trials." in lines
     assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
@@ -125,7 +125,7 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
     ran = report_here("results=mine", "plugins=[my_metric]", "metric=worst", cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith("On wdbc, beside no pre-training: SCARF undecided (4 trials), worst loss ")
+    assert ran.stdout.startswith("On wdbc, beside pretrain=none: pretrain=scarf undecided (4 trials), worst loss ")
 
     (tmp_path / "my_metric.py").write_text("raise SystemExit('it ran')")
     without = report_here("results=mine", cwd=tmp_path)

@@ -12,8 +12,8 @@ from ..intervals import FIXED_SPLITS, SIZES, Interval, level_interval, median_si
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
 from ..reporting.levels import levels_of
-from ..reporting.names import value_in_words
-from ..results import is_of_reading, values_of, with_reading
+from ..reporting.names import text_of
+from ..results import values_of, with_reading
 
 Row = dict[str, Any]
 ShownCells = Sequence[tuple[Row, Sequence[Row]]]
@@ -149,11 +149,9 @@ def _option_columns(cells: Sequence[Row]) -> list[dict[str, str]]:
 
 
 def _choice(axes: Row, name: str) -> str:
-    """An option of a cell as the command line has it, or how its table was read in words; empty if it has none."""
+    """An option of a cell as the command line has it; empty if it has none."""
     value = axes.get(name)
-    if value is None:
-        return ""
-    return value_in_words(name, value, {}) if is_of_reading(name) else str(value)
+    return "" if value is None else text_of(value)
 
 
 def _levels(axes: Row, rows: Sequence[Row]) -> dict[str, Interval]:

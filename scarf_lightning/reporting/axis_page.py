@@ -10,7 +10,6 @@ from ..metrics import Metric
 from .blocks import Entry, Table
 from .by_axis import Product, means_grid, setting_level
 from .cell_results import CellResults
-from .names import column_in_words
 
 
 def means_table(product: Product, results: CellResults, metric: Metric) -> Table:
@@ -26,7 +25,7 @@ def means_table(product: Product, results: CellResults, metric: Metric) -> Table
     *_, across = product.axes
     heading = capitalised(metric.heading)
     caption = (
-        f"{heading}, with 95 % intervals, of each setting: {column_in_words(across)} across. At the edges the means "
+        f"{heading}, with 95 % intervals, of each setting: {across} across. At the edges the means "
         "over the settings of an axis, which the answers compare trial by trial"
     )
     return Table("means", caption, tuple(grid.headings), tuple(rows), _means_data(product, results, metric))

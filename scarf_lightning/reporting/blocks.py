@@ -1,4 +1,4 @@
-"""Building blocks of a page: sections of paragraphs, figures, and tables as CSV, Markdown and LaTeX."""
+"""Building blocks of a page: sections of paragraphs, figures and tables, which pandas writes as CSV and LaTeX."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,22 +17,17 @@ if TYPE_CHECKING:
 Format = str | Callable[[Any], str]
 
 NOTHING = "–"
-LATEX = {
-    "\\": r"\textbackslash{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "–": "--",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-}
-MARKDOWN = {**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"}
-ROWS_OF_A_PAGE, LETTERS_OF_A_LINE, LETTERS_OF_A_COLUMN = 45, 65, 50
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+        **{"<": "$<$", ">": "$>$", "|": "$|$", "±": r"$\pm$", "−": "$-$", "–": "--", "×": r"$\times$", "≤": r"$\le$"},
+    }
+)
+MARKDOWN = str.maketrans({**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"})
+ROWS_OF_A_PAGE = 45
+"""A longer table goes on from page to page in LaTeX."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +40,19 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: the name of its files, ``alt``, which describes it to readers who cannot see it, its caption, and a
-    ``narrow`` version for phones."""
+    """A figure.
+
+    Attributes:
+        name: of its files.
+        figure: matplotlib's.
+        alt: describes it to readers who cannot see it.
+        caption: below it.
+    """
 
     name: str
     figure: "Figure"
     alt: str
     caption: str
-    narrow: "Figure | None" = None
-
-    @property
-    def width(self) -> int:
-        """In pixels."""
-        return round(96 * float(self.figure.get_size_inches()[0]))
 
 
 class Entry(NamedTuple):
@@ -70,10 +65,15 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table for reading: rows of as many entries as there are ``columns``, which are headings.
+    """A table for reading.
 
-    ``data`` holds the numbers in full, for CSV; its layout may differ. ``name`` is that of its files. ``narrow`` is the
-    table for a column of a paper, which LaTeX gets in its place.
+    Attributes:
+        name: of its files.
+        caption: above it.
+        columns: headings.
+        rows: of as many entries.
+        data: the numbers in full, for CSV; its layout may differ.
+        narrow: the table for a column of a paper, which LaTeX gets in its place.
     """
 
     name: str
@@ -86,20 +86,20 @@ class Table:
     @cached_property
     def numeric(self) -> frozenset[int]:
         """The positions of the columns that hold only numbers, and dashes for missing ones."""
-        positions = set(range(len(self.columns)))
-        # An entry sorts by its number, or by its text if it has none; a dash has no sort key at all.
+        # An entry sorts by its number, or by its text if it has none.
+        texts = {place for row in self.rows for place, each in enumerate(row) if isinstance(each.sort, str)}
+        return frozenset(range(len(self.columns))) - texts
+
+    def texts(self, escape: Callable[[str], str], bold: str = "{}") -> list[list[str]]:
+        """The texts of all rows; the best of a row is ``bold``."""
+        lines = []
         for row in self.rows:
-            for position, entry in enumerate(row):
-                if isinstance(entry.sort, str):
-                    positions.discard(position)
-        return frozenset(positions)
+            lines.append([bold.format(escape(each.text)) if each.best else escape(each.text) for each in row])
+        return lines
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""
-        rows = []
-        for row in self.rows:
-            rows.append([entry.text for entry in row])
-        return paragraph(self.caption) + grid(self.columns, rows, numeric=self.numeric)
+        return paragraph(self.caption) + grid(self.columns, self.texts(str), numeric=self.numeric)
 
 
 Block = Paragraph | Picture | Table
@@ -143,13 +143,10 @@ def table(
         headings: by column, if not the column's name with spaces for underscores.
     """
     formats, headings = formats or {}, headings or {}
-    names = []
-    columns = []
-    for column in map(str, shown.columns):
-        names.append(headings.get(column, column.replace("_", " ")))
-        columns.append([entry(value, formats.get(column)) for value in shown[column]])
-    rows = tuple(zip(*columns, strict=True))
-    return Table(name, caption, tuple(names), rows, shown if data is None else data)
+    names = tuple(map(str, shown.columns))
+    columns = [[entry(value, formats.get(column)) for value in shown[column]] for column in names]
+    titles = tuple(headings.get(column, column.replace("_", " ")) for column in names)
+    return Table(name, caption, titles, tuple(zip(*columns, strict=True)), shown if data is None else data)
 
 
 def entry(value: Any, format: Format | None = None) -> Entry:
@@ -162,9 +159,7 @@ def entry(value: Any, format: Format | None = None) -> Entry:
     sort = value if isinstance(value, str) else float(value)
     if callable(format):
         return Entry(format(value), sort)
-    if isinstance(value, str):
-        return Entry(value, sort)
-    return Entry(number(value, format or ""), sort)
+    return Entry(value if isinstance(value, str) else number(value, format or ""), sort)
 
 
 def to_csv(table: Table) -> str:
@@ -180,82 +175,45 @@ def to_csv(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """A pipe table under its caption; the best of a row is bold."""
-    heading, *rows = _texts(table, markdown, "**{}**")
+    heading = [markdown(each) for each in table.columns]
     # A colon aligns numbers at the right.
-    rule = ["--:" if column in table.numeric else "---" for column in range(len(table.columns))]
-    lines = [markdown(table.caption), ""]
-    for cells in (heading, rule, *rows):
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    rule = ["--:" if column in table.numeric else "---" for column in range(len(heading))]
+    lines = [f"| {' | '.join(cells)} |" for cells in (heading, rule, *table.texts(markdown, "**{}**"))]
+    return "\n".join([markdown(table.caption), "", *lines]) + "\n"
 
 
 def to_latex(table: Table) -> str:
-    """One ``table`` a page of rows, with the rules of booktabs; the best of a row is bold.
-
-    It is no wider than the text, or than a column if the table has a narrow one.
-    """
-    width, letters = r"\textwidth", LETTERS_OF_A_LINE
-    if table.narrow is not None:
-        table, width, letters = table.narrow, r"\columnwidth", LETTERS_OF_A_COLUMN
-    heading, *body = [f"{' & '.join(cells)} \\\\" for cells in _texts(table, latex, r"\textbf{{{}}}")]
-    kinds = ""
-    for column in range(len(table.columns)):
+    """A ``table`` with the rules of booktabs, or a ``longtable`` of many rows; the best of a row is bold."""
+    table = table.narrow or table
+    frame = pd.DataFrame(table.texts(latex, r"\textbf{{{}}}"), columns=[latex(each) for each in table.columns])
+    is_long = len(frame) > ROWS_OF_A_PAGE
+    text: str = frame.style.hide(axis="index").to_latex(
         # Numbers are aligned at the right, so that their digits can be compared.
-        kinds += "r" if column in table.numeric else "l"
-    lines = ["% needs \\usepackage{booktabs,graphicx}"]
-    # A table without rows still has one page, with its headings.
-    for start in range(0, max(len(body), 1), ROWS_OF_A_PAGE):
-        lines += [r"\begin{table}", r"\centering"]
-        if start:
-            lines.append(rf"\caption{{{latex(table.caption)}, continued}}")
-        else:
-            # A label is defined once, on the first page.
-            lines += [rf"\caption{{{latex(table.caption)}}}", rf"\label{{tab:{table.name}}}"]
-        tabular = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", heading, r"\midrule"]
-        tabular += [*body[start : start + ROWS_OF_A_PAGE], r"\bottomrule", r"\end{tabular}"]
-        if _width(table) > letters:
-            tabular = [rf"\resizebox{{{width}}}{{!}}{{%", *tabular, "}"]
-        lines += [*tabular, r"\end{table}"]
-    return "\n".join(lines) + "\n"
+        column_format="".join("r" if column in table.numeric else "l" for column in range(len(table.columns))),
+        hrules=True,
+        caption=latex(table.caption),
+        label=f"tab:{table.name}",
+        environment="longtable" if is_long else "table",
+        position_float=None if is_long else "centering",
+    )
+    # Wider than a line, it is made as wide as one.
+    fitted = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%" + "\n" + r"\begin{tabular}"
+    text = text.replace(r"\begin{tabular}", fitted).replace(r"\end{tabular}", r"\end{tabular}}")
+    return f"% needs \\usepackage{{booktabs,graphicx,longtable}}\n{text}"
 
 
-def _width(table: Table) -> int:
-    """The letters of a line of the table."""
-    letters = 0
-    for column, heading in enumerate(table.columns):
-        longest = len(heading)
-        for row in table.rows:
-            longest = max(longest, len(row[column].text))
-        # Two letters of space follow each column.
-        letters += longest + 2
-    return letters
-
-
-FORMATS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
+FORMATS = {"csv": to_csv, "tex": to_latex}
 
 
 def latex(text: str) -> str:
     """Text in which LaTeX sees nothing but text."""
-    return "".join(LATEX.get(character, character) for character in _one_line(text))
+    return _one_line(text).translate(LATEX)
 
 
 def markdown(text: str) -> str:
     """Text in which Markdown, and a pipe table, see nothing but text."""
-    return "".join(MARKDOWN.get(character, character) for character in _one_line(text))
+    return _one_line(text).translate(MARKDOWN)
 
 
 def _one_line(text: str) -> str:
     return escaped(" ".join(text.splitlines()), kept="")
-
-
-def _texts(table: Table, escape: Callable[[str], str], bold: str) -> list[list[str]]:
-    """The headings and the rows of a table; the best of a row is ``bold``."""
-    lines = [[escape(heading) for heading in table.columns]]
-    for row in table.rows:
-        texts = []
-        for each in row:
-            text = escape(each.text)
-            is_bold = each.best and each.text != NOTHING
-            texts.append(bold.format(text) if is_bold else text)
-        lines.append(texts)
-    return lines

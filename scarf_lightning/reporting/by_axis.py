@@ -9,10 +9,10 @@ import numpy as np
 
 from ..intervals import Interval
 from ..metrics import Metric
-from ..verdicts.effects import Cell, Names, Tables, product_of
+from ..verdicts.effects import Cell, Tables, product_of
 from .cell_results import CellResults
 from .levels import level_over
-from .names import Labels, column_in_words, text_of, value_in_words
+from .names import text_of
 
 OVER_ALL = "average"
 """The heading of means over the settings of an axis: a corruption is called mean."""
@@ -31,26 +31,6 @@ class Product:
     axes: Mapping[str, Sequence[str]]
     cells: Mapping[str, Tables]
     left_out: Sequence[str] = ()
-
-
-class ReportNames(Names):
-    """The names of a report for axes and values.
-
-    Attributes:
-        labels: by axis, the labels of its parts.
-    """
-
-    def __init__(self, labels: Labels) -> None:
-        self.labels = labels
-
-    def axis(self, axis: str) -> str:
-        return column_in_words(axis)
-
-    def value(self, axis: str, value: object) -> str:
-        return self.labels.get(axis, {}).get(str(value), str(value).replace("_", " "))
-
-    def full(self, axis: str, value: object) -> str:
-        return value_in_words(axis, value, self.labels)
 
 
 def product_in(results: CellResults, cells: Sequence[Cell], reference: str | None = None) -> Product | None:
@@ -79,14 +59,12 @@ def _references_first(
     the user names a competitor that is no value of an axis."""
     column, sign, wanted = (reference or "").partition("=")
     firsts: dict[str, str] = {}
-    names = ReportNames(results.labels)
     for axis, values in axes.items():
         usual = results.usual.get(axis)
         firsts[axis] = text_of(usual) if usual is not None and text_of(usual) in values else values[0]
     if reference is not None:
         for axis, value in ((axis, value) for axis, values in axes.items() for value in values):
-            texts = {value.lower(), names.value(axis, value).lower()}
-            if (sign and axis == column and wanted.lower() in texts) or reference.lower() in texts:
+            if (sign and axis == column and wanted == value) or reference == value:
                 firsts[axis] = value
                 break
         else:
@@ -110,7 +88,6 @@ class MeansGrid:
 def means_grid(product: Product, results: CellResults, metric: Metric) -> MeansGrid:
     """The mean of each setting with its interval, and the means over the settings of an axis, without one."""
     *down, across = product.axes
-    words = ReportNames(results.labels)
     has_contexts = len(product.cells) > 1
     columns = product.axes[across]
     rows: list[tuple[Sequence[str], Sequence[Interval]]] = []
@@ -120,10 +97,10 @@ def means_grid(product: Product, results: CellResults, metric: Metric) -> MeansG
         for setting in itertools.product(*(product.axes[axis] for axis in down)):
             row = [setting_level(tables, (*setting, value), results, metric) for value in columns]
             levels.append(row)
-            rows.append(([*first, *map(words.value, down, setting)], [*row, _mean_of(row)]))
+            rows.append(([*first, *setting], [*row, _mean_of(row)]))
         means = [_mean_of(column) for column in zip(*levels, strict=True)]
         rows.append(([*first, OVER_ALL, *[""] * (len(down) - 1)], [*means, _mean_of(means)]))
-    headings = [*map(words.axis, down), *(words.value(across, value) for value in columns), OVER_ALL]
+    headings = [*down, *columns, OVER_ALL]
     return MeansGrid([*(["with"] if has_contexts else []), *headings], rows)
 
 

@@ -33,7 +33,7 @@ from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
 from ..results.store import FLAGS
 from .learning import EVIDENCE, not_learnt
-from .names import Competition, Labels, asked_for, competition, distinguishing_columns, is_context
+from .names import Competition, asked_for, competition, distinguishing_columns, is_context
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
@@ -57,7 +57,6 @@ class ReportedCell:
         folder: its place in the store; None while its data, and so its fingerprint, are not known.
         trials: how many are wanted.
         overrides: what asks for it on the command line.
-        labels: what people call its parts, by axis.
         metric: the one that its run asks for.
         failure: why it failed when it was last tried.
         rows: of its finished trials, if they have been read.
@@ -70,7 +69,6 @@ class ReportedCell:
     folder: Path | None
     trials: int
     overrides: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     failure: str | None = None
     rows: Sequence[Row] = ()
@@ -93,8 +91,7 @@ class CellResults:
             ``pretrain_seconds, finetune_seconds``, NaN without such a phase.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
-        usual: the axis columns of a cell without overrides; names leave out what is usual.
-        labels: by axis, what people call its parts.
+        usual: the axis columns of a cell without overrides; of several references the most usual one is taken.
         targets: what the cells predict, by label, as far as that is known.
         metric: the one that they ask for, or else the one that their targets lead with.
         stored: the records of the cells that have been read so far, by label.
@@ -106,7 +103,6 @@ class CellResults:
     folders: dict[int, Path] = field(default_factory=dict)
     damaged: dict[Path, str] = field(default_factory=dict)
     usual: Row = field(default_factory=dict)
-    labels: Labels = field(default_factory=dict)
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
     stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
@@ -185,7 +181,7 @@ class CellResults:
     @cached_property
     def competition(self) -> Competition:
         """The cells as competitors, each with its name, its context and its number of labels."""
-        return competition(self.rows, self.compared, self.contexts, self.usual, self.labels)
+        return competition(self.rows, self.compared, self.contexts)
 
     @property
     def unfinished(self) -> pd.DataFrame:
@@ -222,10 +218,6 @@ def read_results(
     cells = _frame_of_cells(wanted, rows_of_cells)
     # A report without a setting of its own for how tables are read compares with the reading by default.
     unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
-    labels: dict[str, dict[str, str]] = {}
-    for cell in wanted:
-        for axis, name in cell.labels.items():
-            labels.setdefault(axis, {})[str(cell.axes.get(axis))] = name
     folders = {}
     for label, cell in enumerate(wanted):
         if cell.folder is not None:
@@ -239,7 +231,6 @@ def read_results(
         folders=folders,
         damaged=damaged,
         usual=unset | (usual or {}),
-        labels=labels,
         targets=targets,
         metric=metric,
         stored=records,
@@ -391,7 +382,6 @@ def _described_cell(cell: Row, dataset: str, reading: Reading, folder: Path, n_t
         folder=folder,
         trials=n_trials,
         overrides=tuple(cell["overrides"]),
-        labels=cell["labels"],
         metric=cell["config"].get("metric"),
     )
 

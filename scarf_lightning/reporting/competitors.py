@@ -12,7 +12,7 @@ from ..errors import UsageError, unknown_name
 from ..metrics import Metric
 from ..verdicts import Pair
 from .cell_results import CellResults, rows_of
-from .names import Namer, text_of
+from .names import setting_name, text_of
 
 
 @dataclass(frozen=True)
@@ -168,12 +168,10 @@ def grid_over_reference(
 
 def _reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
     """The name of the reference in a figure: that of its cells by these columns."""
-    rows = list(results.rows.values())
-    for row in rows:
+    for row in results.rows.values():
         setting = _joined(row[column] for column in columns)
         if setting == reference:
-            namer = Namer(rows, columns, results.usual, results.labels)
-            return namer(row)
+            return setting_name(row, columns)
     return reference
 
 
@@ -189,10 +187,8 @@ def _plain(value: Any) -> Any:
 
 
 def named_by(results: CellResults, cells: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
-    """A name for each of these cells from these columns; different settings never share a name."""
-    # All cells of the report decide, so that a competitor has one name in every figure.
-    namer = Namer(list(results.rows.values()), columns, results.usual, results.labels)
-    names = [namer(row) for row in rows_of(cells)]
+    """A name for each of these cells from these columns."""
+    names = [setting_name(row, columns) for row in rows_of(cells)]
     return pd.Series(names, index=cells.index, dtype=object)
 
 

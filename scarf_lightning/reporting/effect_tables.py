@@ -14,7 +14,7 @@ from ..verdicts.effects import COMPETITOR, REFERENCE, Cell, Effect, common_fault
 from ..verdicts.words import level_in_words, references, shown_answer, signed
 from .blocks import NOTHING, Entry, Table, table
 from .questions import Answers, judged_effects
-from .schema import arrange_columns, evidence_columns
+from .schema import evidence_columns, whole_counts
 
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae")
 """Metrics that stand side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
@@ -34,7 +34,7 @@ def ablation_table(answers: Answers) -> Table:
     caption = f"One change at a time. Base: {'; '.join(bases.values())}. Intervals of 95 %; sure answers in bold"
     columns = ("change", metric.heading, _difference_heading(metric), "answer")
     data = pd.concat([frame_of(effects), pd.DataFrame(levels)], axis=1)
-    return Table("ablation", caption, columns, tuple(rows), arrange_columns("ablation", data))
+    return Table("ablation", caption, columns, tuple(rows), data)
 
 
 def effects_table(answers: Answers) -> Table:
@@ -46,7 +46,7 @@ def effects_table(answers: Answers) -> Table:
         names = [Entry(text, text) for text in (effect.label, effect.reference, over)]
         rows.append((*names, *_difference_and_answer(effect, metric), Entry(str(effect.row["n"]), effect.row["n"])))
     columns = ("effect", "beside", "over", _difference_heading(metric), "answer", "n")
-    data = arrange_columns("effects", answers.frame)
+    data = answers.frame
     return Table("effects", "Effects, with intervals of 95 %; sure answers in bold", columns, tuple(rows), data)
 
 
@@ -79,7 +79,7 @@ def summary_table(answers: Answers) -> Table:
         "Best in bold."
     )
     columns = ("competitor", metric.heading, f"improvement{_unit(metric)}", "answer")
-    data = arrange_columns("summary", pd.DataFrame([columns for *_, columns in ordered]))
+    data = whole_counts(pd.DataFrame([columns for *_, columns in ordered]))
     found = Table("summary", caption, columns, tuple(rows), data)
     # In a paper it is as wide as a column.
     return replace(found, narrow=found)

@@ -14,14 +14,14 @@ from ..metrics import Metric
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.effects import Effect
 from ..verdicts.verdict import Basis
-from ..verdicts.words import effect_in_words, references, shown_answer, signed, unsigned, won
+from ..verdicts.words import effect_in_words, references, shown_answer, signed, unsigned
 from ..verdicts.worth import Worth
 from .blocks import Picture
 from .cell_results import CellResults
 from .levels import level_of
 from .names import shortened
 from .report_options import ReportOptions
-from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
+from .style import COLOURS, GREY, PAGE, colour, marker, new_figure, styled
 from .worth_table import Valued, worth_in_words
 
 COLOUR_OF: dict[Answer, str] = {
@@ -62,7 +62,6 @@ def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Pictur
     return Picture(
         "effects",
         effects_figure(effects, metric, options.rope),
-        narrow=effects_figure(effects, metric, options.rope, is_narrow=True),
         alt=f"Improvement in {metric.label} with 95 % intervals. {'; '.join(words)}.",
         caption=f"Improvement in {metric.label} over {references(effects)}{interval}. The grey band holds "
         f"differences up to {size}, which are of no consequence. A hollow point: size open; grey: undecided.",
@@ -70,48 +69,24 @@ def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Pictur
 
 
 @styled()
-def effects_figure(
-    effects: Sequence[Effect], metric: Metric, margin: float = MARGIN, *, is_narrow: bool = False
-) -> Figure:
+def effects_figure(effects: Sequence[Effect], metric: Metric, margin: float = MARGIN) -> Figure:
     """A line a comparison: improvement and interval, coloured by the answer, over the band without consequence.
 
-    Names and answers stand beside the lines; in a narrow figure they stand above them.
+    Names stand to the left of the lines, and answers to the right.
     """
-    # A line that has its name above it needs more height.
-    width, height = PAGE * 1.3, 0.21
-    if is_narrow:
-        width, height = COLUMN * 1.1, 0.34
-    figure, (axes,) = new_figure(width, 0.6 + height * len(effects))
+    figure, (axes,) = new_figure(PAGE * 1.3, 0.6 + 0.21 * len(effects))
     scale = metric.difference_scale
     _band(axes, metric, margin)
     for y, effect in enumerate(effects):
         verdict, shade = effect.verdict, COLOUR_OF[effect.claimed]
         face = "white" if effect.claimed in HOLLOW else shade
-        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=shade, lw=1.8)
-        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
-        words = f"{effect.label}: {effect_in_words(effect, metric)}, {won(effect)}; {shown_answer(effect)}"
-        tip(line, words)
-        tip(point, words)
+        axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=shade, lw=1.8)
+        axes.plot([scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
     # The limits run downwards: the first line is the uppermost one.
-    axes.set_ylim(len(effects) - 0.5, -0.7 if is_narrow else -0.5)
+    axes.set_ylim(len(effects) - 0.5, -0.5)
     axes.set_xlabel(_improvement(metric))
-    if is_narrow:
-        _name_above(axes, effects)
-    else:
-        _name_beside(axes, effects)
+    _name_beside(axes, effects)
     return figure
-
-
-def _name_above(axes: Axes, effects: Sequence[Effect]) -> None:
-    """Write each line's name and answer above it."""
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    names = shortened([effect.label for effect in effects], 44)
-    # Across in shares of the axes' width, upwards in lines.
-    position = axes.get_yaxis_transform()
-    for y, effect in enumerate(effects):
-        words = f"{names[effect.label]}: {shown_answer(effect)}"
-        axes.text(0, y - 0.25, words, transform=position, fontsize=7, va="bottom")
 
 
 def _name_beside(axes: Axes, effects: Sequence[Effect]) -> None:
@@ -171,10 +146,9 @@ def forest_figure(effects: Sequence[Effect], options: ReportOptions) -> Figure:
     titles = shortened([effect.label for effect in effects], 30)
     for axes, effect in zip(panels, effects, strict=True):
         _band(axes, metric, options.rope)
-        for y, (name, verdict) in enumerate(zip(effect.cells, effect.by_table(metric, options.rope), strict=True)):
-            (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
+        for y, verdict in enumerate(effect.by_table(metric, options.rope)):
+            axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
             axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
-            tip(line, f"{name}: {signed(verdict.difference, metric)}")
         # The mean is below the datasets, black and with a diamond, as in a meta-analysis.
         last = len(effect.cells)
         axes.plot([scale * effect.verdict.average], [last], "D", color="black", ms=5)
@@ -227,7 +201,6 @@ def label_curve(
     return Picture(
         "label-curve",
         label_curve_figure(lines, metric, n_references, arrows),
-        narrow=label_curve_figure(lines, metric, n_references, arrows, is_narrow=True),
         alt=f"{metric.heading} over the number of labels. {'; '.join(words).removesuffix('.')}.",
         caption=f"{capitalised(metric.heading)} over the number of labels, those that validate "
         f"included: mean and its 95 % interval.{verdicts}{worth_in_caption}",
@@ -268,14 +241,12 @@ def label_curve_figure(
     metric: Metric,
     n_references: int = 1,
     arrows: Sequence[tuple[Point, Worth]] = (),
-    *,
-    is_narrow: bool = False,
 ) -> Figure:
     """A line a competitor: the metric by its number of labels. The references, which come first, are grey.
 
     An arrow leads from a point to where the reference's curve has the same metric, by the worth of the point.
     """
-    figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
+    figure, (axes,) = new_figure(PAGE, 3.0)
     names = shortened(lines, 44)
     # Lines are set a little apart, so that intervals at one number of labels do not hide each other. Arrows measure
     # labels, of which some competitors are worth a few percent.
@@ -301,7 +272,7 @@ def label_curve_figure(
     axes.minorticks_off()
     axes.set_xlabel("labels in all")
     axes.set_ylabel(metric.heading)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1 if is_narrow else 3, frameon=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False)
     return figure
 
 

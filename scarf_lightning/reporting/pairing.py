@@ -15,7 +15,7 @@ class Pair(NamedTuple):
 
     Attributes:
         cell, reference: their labels in `CellResults.cells`.
-        against: the reference in a sentence, where "no pre-training" stands for that of each method.
+        against: the reference in a sentence, where ``pretrain=none`` stands for that of each method.
     """
 
     cell: int
@@ -121,19 +121,16 @@ def named_reference(results: CellResults, reference: str) -> list[int]:
         UsageError: it is no competitor, and no value of an option.
     """
     competing = results.competition
-    wanted, columns, names = reference, competing.compared, competing.names
+    wanted, names = reference.strip(), competing.names
     # Names come first: what a report calls a competitor is what a reader will type.
-    candidates = [names]
-    if "=" in reference and reference.partition("=")[0] in results.axes:
-        column, _, wanted = reference.partition("=")
-        candidates, columns = [], [column]
-    for column in columns:
-        candidates.append({label: text_of(row[column]) for label, row in results.rows.items()})
-    name = wanted.strip().lower()
-    for texts in candidates:
-        if matching := [label for label, text in texts.items() if text.lower() == name]:
+    texts = [names]
+    for column in results.axes if "=" in wanted else competing.compared:
+        values = {label: text_of(row[column]) for label, row in results.rows.items()}
+        texts += [values, {label: f"{column}={value}" for label, value in values.items()}]
+    for by_label in texts:
+        if matching := [label for label, text in by_label.items() if text == wanted]:
             return matching
-    possible = [text for texts in candidates for text in texts.values()]
+    possible = [text for by_label in texts for text in by_label.values()]
     way_out = (
         f"Name a competitor, or a value of an option in which they differ ({', '.join(competing.compared) or 'none'})."
     )

@@ -22,11 +22,11 @@ from ..verdicts.effects import (
 )
 from ..verdicts.words import sentences
 from .blocks import named
-from .by_axis import Product, ReportNames, product_in
+from .by_axis import Product, product_in
 from .cell_results import CellResults
 from .learning import LEARNS_NOTHING
 from .levels import trials_of
-from .names import columns_in_words, text_of
+from .names import text_of
 from .pairing import named_reference, pairs_of
 from .remembered_looks import looks_at, remember_looks
 from .report_options import ReportOptions
@@ -120,10 +120,10 @@ def judged_effects(results: CellResults, options: ReportOptions) -> tuple[list[E
     cells = cells_in(results, metric)
     product = product_in(results, cells, options.reference)
     if product is not None:
-        effects = effects_of_product(product.cells, product.axes, by, ReportNames(results.labels))
+        effects = effects_of_product(product.cells, product.axes, by)
     else:
         star = changes_in(results, cells, options.reference)
-        axes = (columns_in_words(results.compared),)
+        axes = (", ".join(results.compared),)
         by_label = {cell.key: cell for cell in cells}
         pairs = star or [
             (by_label[one], by_label[other], words) for one, other, words in pairs_of(results, options.reference)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..options import labels
 from ..results import Row
 from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
@@ -42,9 +41,7 @@ class ComparedRun:
 def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> ReportedCell:
     """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
     config = cell.config
-    return ReportedCell(
-        axes, config.dataset.id, folder, config.trials, cell.overrides, labels(config), config.metric, **known
-    )
+    return ReportedCell(axes, config.dataset.id, folder, config.trials, cell.overrides, config.metric, **known)
 
 
 def compared_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:

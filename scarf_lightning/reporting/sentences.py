@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from ..errors import capitalised, enumeration
 from .blocks import named
 from .cell_results import CellResults
-from .names import DROPPED, MOST_COLUMNS, column_in_words, columns_in_words, value_in_words
+
+MOST_COLUMNS = 3
+"""Columns that a title names."""
 
 
 def title_of(results: CellResults, reference: str | None = None) -> str:
@@ -22,10 +24,9 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
     tasks = [name for name in dict.fromkeys(cells["pretrain"]) if name != "none"]
     has_none = len(tasks) < cells["pretrain"].nunique()
     if tasks and has_none:
-        labels = [value_in_words("pretrain", name, results.labels) for name in tasks]
-        subject = named(labels) if len(labels) <= 3 else "pre-training"
+        subject = f"pretrain={','.join(tasks)}" if len(tasks) <= 3 else "pre-training"
         return f"Does {subject} help {where}?"
-    if results.compared == [DROPPED]:
+    if results.compared == ["dataset.drop"]:
         return f"Which columns matter {where}?"
     if results.compared:
         return _which(results.compared, where)
@@ -38,7 +39,7 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
 
 def _which(columns: Sequence[str], where: str) -> str:
     """The question of which values of these columns are best."""
-    if not 1 < len(columns) <= MOST_COLUMNS:
-        return f"Which {columns_in_words(columns)} is best {where}?"
-    questions = enumeration([f"which {column_in_words(column)}" for column in columns])
-    return f"{capitalised(questions)} are best {where}?"
+    if len(columns) > MOST_COLUMNS:
+        return f"Which setting is best {where}?"
+    questions = enumeration([f"which {column}" for column in columns])
+    return f"{capitalised(questions)} {'is' if len(columns) == 1 else 'are'} best {where}?"

@@ -1,19 +1,15 @@
 """Style of all figures: widths and letters of a paper, colours that colour-blind readers can distinguish."""
 
-import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from io import StringIO
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
 
 import numpy as np
-from markupsafe import Markup
 from matplotlib import style
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
@@ -46,8 +42,6 @@ datasets come from users. The salt makes equal figures equal files."""
 
 _matplotlib = RLock()
 DPI = 200
-TIP = "tip:"
-"""The ids of parts with a tip begin with it."""
 
 
 def styled() -> Callable[[F], F]:
@@ -94,19 +88,9 @@ def as_svg(figure: Figure) -> str:
     return text.getvalue()
 
 
-def tip(artist: Artist, words: str) -> None:
-    """Give a part of a figure words that `as_inline` shows while a mouse rests on it."""
-    artist.set_gid(TIP + quote(words))
-
-
-def as_inline(svg: str) -> Markup:
-    """An SVG file as a part of a page: with its tips, without the prologue and ids that other figures have too."""
-    # A page of HTML holds no XML declaration.
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
-    svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
-    # Two figures of one page may not have parts with the same id.
-    return Markup(re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg))
+def embedded(file: Path) -> str:
+    """An SVG file as the address of an image in a page."""
+    return f"data:image/svg+xml;base64,{b64encode(file.read_bytes()).decode()}"
 
 
 def colour(index: int) -> str:

@@ -13,7 +13,6 @@ from .blocks import Table, table
 from .cell_results import CellResults
 from .levels import trials_of
 from .names import labels_in_words
-from .schema import arrange_columns
 
 MOST_SAID = 3
 """Competitors of which a page's answer says the worth; its table has all."""
@@ -103,7 +102,7 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
         f"straight in the logarithm of the labels. Beyond its ends the curve is continued to {REACH:g} times the most "
         f"labels and to one part in {REACH:g} of the fewest; curves flatten, so a gain there is worth rather more"
     )
-    return table("worth", caption, shown, data=arrange_columns("worth", pd.DataFrame(data)))
+    return table("worth", caption, shown, data=pd.DataFrame(data))
 
 
 def _at(comparison: Effect) -> str:

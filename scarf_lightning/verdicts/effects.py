@@ -68,25 +68,6 @@ Tables = Mapping[str, Mapping[Setting, Cell]]
 """By table, the cell of each setting of a contrast."""
 
 
-class Names:
-    """Words for axes and their values."""
-
-    def axis(self, axis: str) -> str:
-        """An axis: ``scaling``."""
-        return axis.replace("_", " ")
-
-    def value(self, axis: str, value: Hashable) -> str:
-        """A value where its axis is known: ``minmax``."""
-        return str(value)
-
-    def full(self, axis: str, value: Hashable) -> str:
-        """A value by itself: ``minmax scaling``."""
-        return f"{self.value(axis, value)} {self.axis(axis)}"
-
-
-PLAIN = Names()
-
-
 @dataclass(frozen=True)
 class Effect:
     """A row of the frame of effects.
@@ -233,31 +214,29 @@ class Sums(NamedTuple):
     margin: float = MARGIN
 
 
-def effects_of_product(contexts: Mapping[str, Tables], axes: Factors, by: Sums, names: Names = PLAIN) -> list[Effect]:
+def effects_of_product(contexts: Mapping[str, Tables], axes: Factors, by: Sums) -> list[Effect]:
     """Each value of each axis beside the first one, and each two axes, in each context.
 
     Args:
         contexts: by context, the cells of all settings of the axes.
         axes: their values, the reference first.
         by: as in `Sums`.
-        names: of axes and values.
     """
     effects = []
     for contrast in (*main_effects(axes), *interactions(axes)):
-        values = tuple(map(names.value, contrast.factors, contrast.values))
-        references = tuple(map(names.value, contrast.factors, contrast.references))
-        full = " × ".join(map(names.full, contrast.factors, contrast.references))
-        others = {names.axis(axis): len(known) for axis, known in axes.items() if axis not in contrast.factors}
+        values, references = tuple(map(str, contrast.values)), tuple(map(str, contrast.references))
+        reference = " × ".join(map("{}={}".format, contrast.factors, references))
+        others = {axis: len(known) for axis, known in axes.items() if axis not in contrast.factors}
         for context, tables in contexts.items():
             effect = effect_of(
                 contrast,
                 tables,
                 by,
                 kind="interaction" if contrast.is_interaction else "axis",
-                what=" × ".join(map(names.full, contrast.factors, contrast.values)),
-                reference=full,
-                against="" if contrast.is_interaction else full,
-                axes=tuple(map(names.axis, contrast.factors)),
+                what=" × ".join(map("{}={}".format, contrast.factors, values)),
+                reference=reference,
+                against="" if contrast.is_interaction else reference,
+                axes=tuple(contrast.factors),
                 values=values,
                 references=references,
                 over=over_in_words(others),

@@ -52,12 +52,14 @@ def test_an_own_file_is_answered_with_its_page(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     written = scarf_lightning.report([*asked], out="page")
     answers = written.summary.set_index("competitor")["answer"]
-    assert answers["no pre-training (all labels)"] == answers["no pre-training (20 labels)"] == "reference"
-    assert "SCARF (20 labels)" in answers
+    control, scarf = "pretrain=none, method=control", "pretrain=scarf, method=control"
+    assert answers[f"{control} (all labels)"] == answers[f"{control} (20 labels)"] == "reference"
+    assert f"{scarf} (20 labels)" in answers
     # The answer that needs no model is a line of the table, and of no sentence.
-    assert "always the commonest answer (all labels)" in answers
-    assert "commonest" not in " ".join(written.answer)
+    assert "pretrain=none, method=constant (all labels)" in answers
+    assert "method=constant" not in " ".join(written.answer)
     accuracy = written.summary.set_index("competitor")["accuracy"]
     # Networks of two epochs learn nothing.
-    assert accuracy["logistic regression (all labels)"] > accuracy["no pre-training (all labels)"] + 0.1
+    logistic = accuracy["pretrain=none, method=logistic (all labels)"]
+    assert logistic > accuracy[f"{control} (all labels)"] + 0.1
     assert (tmp_path / "page" / "index.html").is_file()

@@ -216,14 +216,14 @@ def test_each_split_in_which_trials_share_their_test_rows_says_why_it_has_no_int
         assert [sentence.split(" all ")[0] for sentence in said] == [f"With split={split}" for split in shared]
 
 
-def test_how_a_table_was_read_is_told_in_words() -> None:
+def test_how_a_table_was_read_is_a_column() -> None:
     drops = ("[a b]", "[c]", None)
     cells = [(axes_of(some_config()) | ({"dataset.drop": drop} if drop else {}), rows_of(3)) for drop in drops]
 
     heading, *lines = grid(sweep_table(cells))
 
     assert heading[0] == "dataset.drop"
-    assert [line[0] for line in lines] == ["without a b", "without c", "all columns"]
+    assert [line[0] for line in lines] == ["[a b]", "[c]", "null"]
     assert "dataset.drop" not in shared_axes([axes for axes, _ in cells])
     (one, _), *_ = cells
     assert shared_axes([one])["dataset.drop"] == "[a b]"

@@ -13,12 +13,6 @@ from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import metrics
 from scarf_lightning.reporting.cell_results import SECONDS, CellResults
 
-LABELS = {
-    "scarf": "SCARF", "scarf_ae": "SCARF AE", "no_noise_ae": "no-noise AE", "add_noise_ae": "additive-noise AE",
-    "scarf_disc": "discriminative SCARF", "full": "all labels", "noise30": "30 % of labels redrawn",
-    "semi25": "25 % labelled", "distill": "distillation", "xgboost": "XGBoost",
-}  # fmt: skip
-"""What people call some parts."""
 ALIKE = {"dataset": "iris", "regime": "full", "pretrain": "none", "method": "control", "network": "mlp"}
 """The columns of a cell that chooses nothing."""
 USUAL = {"dataset_id": None, "fingerprint": "0" * 16, "failure": None, "overrides": ()}
@@ -66,7 +60,6 @@ def results_of(
         frame,
         trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]),
         usual=dict(usual or {}),
-        labels=dict.fromkeys(("regime", "pretrain", "method"), LABELS),
     )
 
 

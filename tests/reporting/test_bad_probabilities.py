@@ -39,9 +39,9 @@ def test_the_page_says_whose_probabilities_are_bad_and_answers_all_the_same() ->
 
     texts = said(answer_of(results))
 
-    assert texts[0].startswith("On iris, beside no pre-training: SCARF helps, +40.20 points of accuracy")
+    assert texts[0].startswith("On iris, beside pretrain=none: pretrain=scarf helps, +40.20 points of accuracy")
     (sentence,) = [text for text in texts if "class frequencies" in text]
-    assert "by log-loss: SCARF in 10 of 10 trials." in sentence
+    assert "by log-loss: pretrain=scarf in 10 of 10 trials." in sentence
     # A cell that is compared with nothing has the same sentence.
     only = replace(results, cells=results.cells.iloc[1:])
     assert sum("class frequencies" in text for text in said(answer_of(only))) == 1

@@ -75,7 +75,7 @@ def test_the_reference_of_an_axis_is_its_usual_value_or_the_one_that_is_named() 
             if each.startswith("Corruption")
         ]
         assert f", {gain}" in sentence or f", {gain.replace('4', '5')}" in sentence, reference
-    cell = ReportOptions("accuracy", reference="marginal corruption, zscore scaling")
+    cell = ReportOptions("accuracy", reference="corruption=marginal, scaling=zscore")
     assert answers_of(results, cell).product is None, "a competitor is compared cell by cell"
 
 

@@ -54,11 +54,15 @@ def test_where_chooses_cells_by_their_columns_or_says_that_there_are_none(
 
 
 def test_cells_are_called_in_words_by_what_they_use_and_never_alike() -> None:
-    rates = ["SCARF, rate 0.3", "SCARF, rate 0.6", "SCARF AE, rate 0.6"]
-    none, unused = "no pre-training", "corruption rate not used"
+    rates = [
+        "pretrain=scarf, corruption.rate=0.3",
+        "pretrain=scarf, corruption.rate=0.6",
+        "pretrain=scarf_ae, corruption.rate=0.6",
+    ]
+    none, unused = "pretrain=none", "corruption.rate=null"
     assert list(named_by(RESULTS, RESULTS.cells, ["pretrain", RATE])) == [none, *rates, none]
     of_rates = list(named_by(RESULTS, RESULTS.cells, [RATE]))
-    assert of_rates == [unused, "rate 0.3", "rate 0.6", "rate 0.6", unused]
+    assert of_rates == [unused, "corruption.rate=0.3", "corruption.rate=0.6", "corruption.rate=0.6", unused]
 
     alike = results_of([a_cell([1], loss__x=x, views__x=v) for x, v in ((1, None), (None, 1))])
     assert list(named_by(alike, alike.cells, ["loss.x", "views.x"])) == ["loss.x=1", "views.x=1"]
@@ -67,9 +71,9 @@ def test_cells_are_called_in_words_by_what_they_use_and_never_alike() -> None:
     corruptions = {"none": {}, "scarf": {"corruption": "none"}, "vime": {"corruption": "marginal"}}
     results = results_of([a_cell([0.8, 0.9], pretrain=p, **columns) for p, columns in corruptions.items()])
     found = competing(results, results.cells, ["corruption"], ACCURACY)
-    assert found.names == ["corruption not used", "no corruption", "marginal corruption"]
+    assert found.names == ["corruption=null", "corruption=none", "corruption=marginal"]
     grid = grid_over_reference(results, results.cells, ["method"], ["corruption"], "none", ACCURACY).pairs
-    assert {reference for _, reference in grid.values()} == {"control, no corruption"}
+    assert {reference for _, reference in grid.values()} == {"method=control, corruption=none"}
 
 
 def test_of_a_loss_lower_is_better() -> None:
@@ -85,11 +89,15 @@ def test_of_a_loss_lower_is_better() -> None:
 def test_scores_count_cells_that_have_none() -> None:
     found = competing(RESULTS, RESULTS.cells, ["pretrain", RATE], ACCURACY)
 
-    assert found.names == ["no pre-training", "SCARF, rate 0.3", "SCARF, rate 0.6"]
-    assert found.empty == ["SCARF AE, rate 0.6"]
+    assert found.names == [
+        "pretrain=none",
+        "pretrain=scarf, corruption.rate=0.3",
+        "pretrain=scarf, corruption.rate=0.6",
+    ]
+    assert found.empty == ["pretrain=scarf_ae, corruption.rate=0.6"]
     rows = found.scores.set_index(["dataset", "competitor", "trial"])["value"]
-    assert rows["iris", "SCARF, rate 0.3", 1] == 0.9
-    assert math.isnan(rows["iris", "SCARF AE, rate 0.6", 0])
+    assert rows["iris", "pretrain=scarf, corruption.rate=0.3", 1] == 0.9
+    assert math.isnan(rows["iris", "pretrain=scarf_ae, corruption.rate=0.6", 0])
     assert len(rows) == 2 + 2 + 1 + 1 + 2
     with pytest.raises(UsageError, match=r"^None of these cells has a finished trial\.$"):
         competing(RESULTS, select(RESULTS, {"pretrain": "scarf_ae"}), ["pretrain"], ACCURACY)
@@ -104,11 +112,15 @@ def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
     found = grid_over_reference(results, results.cells, ["regime", "method"], ["pretrain"], "none", ACCURACY)
     grid, alone = found.pairs, found.alone
 
+    row = "regime=full, method={}"
     assert grid == {
-        ("all labels, control", "SCARF"): ("all labels, SCARF", "all labels, no pre-training"),
-        ("all labels, mixup", "SCARF"): ("all labels, mixup, SCARF", "all labels, mixup, no pre-training"),
+        (row.format(method), "pretrain=scarf"): (
+            f"{row.format(method)}, pretrain=scarf",
+            f"{row.format(method)}, pretrain=none",
+        )
+        for method in ("control", "mixup")
     }
-    assert alone == ["all labels, distillation"]
+    assert alone == ["regime=full, method=distill"]
     with pytest.raises(
         UsageError,
         match=r"^No cell is the reference scarf_ae\. Did you mean scarf\? The values of pretrain are: none, scarf\.$",

@@ -58,4 +58,4 @@ def test_in_latex_sure_answers_are_bold() -> None:
 
 def test_another_reference_is_no_base() -> None:
     assert not answers_of(FOUR, ReportOptions(reference="corruption=mean")).is_star
-    assert answers_of(FOUR, ReportOptions(reference="SCARF, marginal corruption, zscore scaling")).is_star
+    assert answers_of(FOUR, ReportOptions(reference="pretrain=scarf, corruption=marginal, scaling=zscore")).is_star

@@ -117,14 +117,14 @@ def flagged(cells: list[tuple[dict[str, Any], list[float], bool]]) -> CellResult
         (
             1,
             "undecided",
-            "On iris, beside no pre-training: SCARF undecided, because it predicts one class",
+            "On iris, beside pretrain=none: pretrain=scarf undecided, because it predicts one class",
         ),
         (
             0,
             "undecided",
-            "On iris, beside no pre-training: SCARF undecided, because no pre-training predicts one",
+            "On iris, beside pretrain=none: pretrain=scarf undecided, because pretrain=none predicts one",
         ),
-        (None, "helps", "On iris, beside no pre-training: SCARF helps, +40.20 points of accuracy"),
+        (None, "helps", "On iris, beside pretrain=none: pretrain=scarf helps, +40.20 points of accuracy"),
     ],
 )
 def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | None, verdict: str, said: str) -> None:
@@ -156,7 +156,9 @@ def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -
     sentences = answers_of(results, options).in_words
 
     assert "behind" not in sentences[0]
-    assert sentences[0].startswith("XGBoost on iris, beside control: undecided, because it predicts one class")
+    assert sentences[0].startswith(
+        "method=xgboost on iris, beside method=control: undecided, because it predicts one class"
+    )
     assert " with 20 labels, " in sentences[0]
 
 

@@ -40,8 +40,8 @@ def test_two_methods_meet_at_each_number_of_labels() -> None:
     results = curve_of("logistic", "random_forest")
 
     assert compared(results) == [
-        ("random forest", "logistic", "20 labels"),
-        ("random forest", "logistic", "100 labels"),
+        ("method=random_forest", "method=logistic", "20 labels"),
+        ("method=random_forest", "method=logistic", "100 labels"),
     ]
     effects = answers_of(results, ReportOptions()).effects
     assert [each.labels for each in effects] == [20, 100, None]
@@ -53,10 +53,10 @@ def test_two_methods_meet_at_each_number_of_labels() -> None:
 def test_numbers_of_labels_that_are_all_that_was_varied_are_compared() -> None:
     results = results_of([few(n, network="mlp") for n in (20, 100)])
 
-    assert compared(results) == [("100 labels", "20 labels", "")]
+    assert compared(results) == [("regime.labels=100", "regime.labels=20", "")]
     assert [each.verdict.difference for each in answers_of(results, ReportOptions()).effects] == [pytest.approx(0.1)]
     assert said(answer_of(results))[0].startswith(
-        "On iris, beside 20 labels: 100 labels undecided (4 trials), +10.00 points of accuracy"
+        "On iris, beside regime.labels=20: regime.labels=100 undecided (4 trials), "
     )
 
 
@@ -65,7 +65,7 @@ def test_what_makes_a_curve_over_the_number_of_labels() -> None:
     results = results_of([few(n, seed=seed, method=m) for n in (20, 100) for seed in (0, 1) for m in ("a", "b")])
     assert results.competition.budgets is None
     contexts = {context for *_, context in compared(results)}
-    assert contexts == {f"{n} labels, seed {seed}" for n in (20, 100) for seed in (0, 1)}
+    assert contexts == {f"regime.labels={n}, seed={seed}" for n in (20, 100) for seed in (0, 1)}
     assert results_of([few(20), few(20, method="a")]).competition.budgets is None, "one number of labels"
 
     budgets = [cell(), cell(pretrain="scarf"), cell(regime="semi25", regime__labelled=0.25)]
@@ -73,7 +73,7 @@ def test_what_makes_a_curve_over_the_number_of_labels() -> None:
     assert results_of([*budgets, cell(regime="noise30")]).competition.budgets is None
     # Regimes alone are compared with the usual one.
     regimes = results_of([cell(), cell(regime="noise30")], usual={"regime": "full"})
-    assert compared(regimes) == [("30 % of labels redrawn", "all labels", "")]
+    assert compared(regimes) == [("regime=noise30", "regime=full", "")]
 
 
 def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> None:
@@ -89,7 +89,7 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
     pairs = {pair.cell: pair.reference for pair in pairs_of(results)}
 
     assert pairs == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
-    assert {pair.against for pair in pairs_of(results)} == {"no pre-training"}
+    assert {pair.against for pair in pairs_of(results)} == {"pretrain=none"}
 
 
 def test_readings_are_compared_with_all_columns() -> None:
@@ -97,7 +97,7 @@ def test_readings_are_compared_with_all_columns() -> None:
     cells = [a_cell(its, dataset__drop=drop) for drop, its in values.items()]
     results = results_of(cells, usual={"dataset.drop": "null"})
 
-    assert compared(results) == [("without a", "all columns", ""), ("without b", "all columns", "")]
+    assert compared(results) == [(f"dataset.drop=[{name}]", "dataset.drop=null", "") for name in "ab"]
     assert title_of(results) == "Which columns matter on iris?"
 
 
@@ -105,14 +105,17 @@ THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(
 
 
 def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
-    for reference in ("scarf", "SCARF", "pretrain=scarf"):
-        names = [name for name, its, _ in compared(THREE, reference) if its == "SCARF"]
-        assert names == ["no pre-training", "vime", "logistic"]
-        assert {each.reference for each in answers_of(THREE, ReportOptions(reference=reference)).effects} == {"SCARF"}
+    scarf = "pretrain=scarf, method=control"
+    for reference in ("scarf", "pretrain=scarf", scarf):
+        names = [name for name, its, _ in compared(THREE, reference) if its == scarf]
+        others = ["pretrain=none, method=control", "pretrain=vime, method=control", "pretrain=none, method=logistic"]
+        assert names == others
+        effects = answers_of(THREE, ReportOptions(reference=reference)).effects
+        assert {each.reference for each in effects} == {scarf}
     with pytest.raises(UsageError) as refused:
         pairs_of(THREE, "scraf")
     assert str(refused.value) == (
         "reference=scraf is no competitor of these results. Did you mean scarf? Name a competitor, or a value of an "
-        "option in which they differ (pretrain, method). The competitors are: 'no pre-training', 'SCARF', 'vime', "
-        "'logistic'."
+        "option in which they differ (pretrain, method). The competitors are: 'pretrain=none, method=control', "
+        "'pretrain=scarf, method=control', 'pretrain=vime, method=control', 'pretrain=none, method=logistic'."
     )

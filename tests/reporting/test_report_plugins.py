@@ -37,5 +37,7 @@ def test_a_plugins_metric_is_everywhere(tmp_path: Path) -> None:
     drawings = read_drawings([{"draw": "win_matrix", "title": "t", "compare": "pretrain"}], "mine")
     results, options = read_results(cells_of_folder(tmp_path)[0]), ReportOptions(metric="worst")
     report = make_report(results, drawings, options, title="t", command="")
-    assert report.answer[0].startswith("On wdbc, beside no pre-training: SCARF helps, worst loss −4.0000 (95 %: ")
+    assert report.answer[0].startswith(
+        "On wdbc, beside pretrain=none: pretrain=scarf helps, worst loss −4.0000 (95 %: "
+    )
     assert report.sections[1].blocks

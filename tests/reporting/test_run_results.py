@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import label
 from scarf_lightning.reporting.run_results import check_reference, compared_run
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
@@ -35,9 +34,7 @@ def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> N
 
     sentence, *_ = said(asked)
 
-    assert sentence.startswith(
-        f"On wdbc, beside no pre-training: {label('pretrain', 'scarf')} helps, +30.00 points of accuracy (95 %: "
-    )
+    assert sentence.startswith("On wdbc, beside pretrain=none: pretrain=scarf helps, +30.00 points of accuracy (95 %: ")
 
 
 def test_what_two_trials_leave_open_comes_with_the_trials_that_answer(tmp_path: Path) -> None:
@@ -47,7 +44,7 @@ def test_what_two_trials_leave_open_comes_with_the_trials_that_answer(tmp_path: 
 
     headline, *_, trials = said(asked)
 
-    assert headline.startswith(f"On wdbc, beside no pre-training: {label('pretrain', 'scarf')} undecided, +30.00 ")
+    assert headline.startswith("On wdbc, beside pretrain=none: pretrain=scarf undecided, +30.00 ")
     assert trials == "10 trials answer: the same command with trials=10."
 
 
@@ -75,7 +72,7 @@ def test_a_reference_that_fits_several_competitors_is_refused_with_their_names(
         arguments = ["sweeps=mine.yaml", f"reference={reference}"]
         return expand(arguments, Composer()).cells
 
-    both = "fits 2 of 3 competitors: SCARF, InfoNCE loss; SCARF, Barlow Twins loss"
-    with pytest.raises(UsageError, match=f"reference=scarf {both}.*reference='SCARF, InfoNCE loss'"):
+    both = "fits 2 of 3 competitors: pretrain=scarf, InfoNCE loss; pretrain=scarf, Barlow Twins loss"
+    with pytest.raises(UsageError, match=f"reference=scarf {both}.*reference='pretrain=scarf, InfoNCE loss'"):
         check_reference(cells("scarf"))
-    check_reference(cells("'SCARF, InfoNCE loss'"))
+    check_reference(cells("'pretrain=scarf, InfoNCE loss'"))

@@ -1,4 +1,4 @@
-"""Every CSV file of a report: its columns are documented, and its numbers are those of the page."""
+"""Every CSV file of a report: its numbers are those of the page."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +12,8 @@ from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import read_drawings
-from scarf_lightning.reporting.making import MEANINGS, Report, make_report, write_report
+from scarf_lightning.reporting.making import Report, make_report, write_report
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.schema import meaning_of
 from tests.reporting.cell_results import a_cell, compared, over_labels, results_of
 from tests.reporting.shown import table_named, tables
 
@@ -95,23 +94,18 @@ def read(path: Path) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_every_column_of_every_file_is_documented_and_holds_the_numbers_of_its_table(
-    written: tuple[Report, Path],
-) -> None:
+def test_every_file_holds_the_numbers_of_its_table(written: tuple[Report, Path]) -> None:
     report, folder = written
-    meanings = read(folder / "tables" / f"{MEANINGS}.csv").set_index(["file", "column"])["meaning"]
     written_so = {table.name: table for section in report.sections for table in tables(section.blocks)}
 
-    files = {path.stem: read(path) for path in (folder / "tables").glob("*.csv") if path.stem != MEANINGS}
+    files = {path.stem: read(path) for path in (folder / "tables").glob("*.csv")}
 
     assert set(files) == set(written_so)
-    assert len(meanings) == sum(len(frame.columns) for frame in files.values())
     for name, table in written_so.items():
         columns = list(map(str, table.data.columns))
         assert (folder / "tables" / f"{name}.csv").read_text().splitlines()[0].split(",") == columns
         assert len(set(columns)) == len(columns), name
         for column in columns:
-            assert meanings[f"{name}.csv", column].strip(), (name, column)
             its, back = table.data[column].to_numpy(), files[name][column].to_numpy()
             for one, other in zip(its, back, strict=True):
                 is_missing = one is None or one is pd.NA or one != one or one == ""
@@ -147,7 +141,3 @@ def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(w
             (difference,) = [text for column, text in texts.items() if column.startswith("improvement")]
             numbers = difference.replace("−", "-").rstrip(")").partition("(")[2].split(" to ")
             assert [float(number) for number in numbers] == pytest.approx(scaled, abs=0.006)
-
-
-def test_an_unknown_column_has_no_meaning() -> None:
-    assert (meaning_of("summary", "low"), meaning_of("03-my_drawing", "x")) == ("", "")

@@ -38,33 +38,37 @@ def test_the_answer_is_a_sentence_for_each_competitor_and_one_on_the_interaction
     sentences = answers_of(results, OPTIONS).in_words
 
     points = r"points of accuracy \(95 %: .*?\)"
-    (scarf,) = [each for each in sentences if each.startswith("SCARF on iris, beside no pre-training: ")]
+    name = "pretrain=scarf, method=control"
+    (scarf,) = [each for each in sentences if each.startswith(f"{name} on iris, beside pretrain=none: ")]
     assert re.fullmatch(
-        rf"SCARF on iris, beside no pre-training: helps with 20 labels, \+[45]\.\d\d {points}; makes no practical "
+        rf"{name} on iris, beside pretrain=none: helps with 20 labels, \+[45]\.\d\d {points}; makes no practical "
         rf"difference with 100 labels, [+−]0\.\d\d {points}; makes no practical difference with all labels, "
         rf"[+−]0\.\d\d {points}; 20 trials\.",
         scarf,
     )
-    (trees,) = [each for each in sentences if each.startswith("XGBoost on iris")]
+    (trees,) = [each for each in sentences if each.startswith("pretrain=none, method=xgboost on iris")]
     assert trees.count("is ahead with") == trees.count("(95 %: +") == 3, "each number of labels has its own interval"
-    (both,) = [each for each in sentences if each.startswith("Interaction of pre-training, method and labels: ")]
-    assert "with 100 labels instead of 20 labels, SCARF gains less, −5.04 points of accuracy (" in both
+    (both,) = [each for each in sentences if each.startswith("Interaction of pretrain, method and labels: ")]
+    assert (
+        "with 100 labels instead of 20 labels, pretrain=scarf, method=control gains less, −5.04 points of accuracy ("
+        in both
+    )
 
 
 def test_each_number_of_labels_keeps_its_own_estimate_and_interval() -> None:
     results = curve({("scarf", "control"): (0.0, 0.0, 0.05)})
     noisy = results.trials.assign(accuracy=np.random.default_rng(1).uniform(size=len(results.trials)))
-    answers = answers_of(CellResults(results.cells, noisy, labels=results.labels), OPTIONS)
+    answers = answers_of(CellResults(results.cells, noisy), OPTIONS)
 
     scarf, *_ = answers.in_words
 
-    assert scarf.startswith("SCARF on iris, beside no pre-training: undecided with 20 labels, ")
+    assert scarf.startswith("pretrain=scarf on iris, beside pretrain=none: undecided with 20 labels, ")
     for each in answers.effects:
         assert each.kind == "interaction" or effect_in_words(each, OPTIONS.measure) in scarf
     # Where the time of a sweep is over: of three numbers of labels, SCARF has finished one, and says which.
-    cut = CellResults(results.cells[results.cells.index.isin([0, 2, 4, 5])], results.trials, labels=results.labels)
+    cut = CellResults(results.cells[results.cells.index.isin([0, 2, 4, 5])], results.trials)
     scarf, *_ = answers_of(cut, OPTIONS).in_words
-    assert scarf.startswith("SCARF on iris, beside no pre-training: helps with all labels, +")
+    assert scarf.startswith("pretrain=scarf on iris, beside pretrain=none: helps with all labels, +")
 
 
 def test_the_page_opens_with_the_curve() -> None:
@@ -72,10 +76,10 @@ def test_the_page_opens_with_the_curve() -> None:
 
     picture = picture_named(blocks, "label-curve")
     assert len(said(blocks[: blocks.index(picture)])) == blocks.index(picture), "sentences alone come before"
-    assert "SCARF: 74.99 with 20, 70.06 with 100, 70.00 with 400" in picture.alt
+    assert "pretrain=scarf: 74.99 with 20, 70.06 with 100, 70.00 with 400" in picture.alt
     (axes,) = picture.figure.axes
     assert axes.get_xticks().tolist() == [20, 100, 400]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["no pre-training", "SCARF"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["pretrain=none", "pretrain=scarf"]
     assert TOGETHER in said(blocks)
 
 

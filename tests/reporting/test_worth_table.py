@@ -41,8 +41,8 @@ def sentences(results: CellResults, options: ReportOptions = OPTIONS) -> list[st
 
 def test_a_sentence_says_the_worth_at_each_number_of_labels() -> None:
     assert sentences(swept("scarf", "vime")) == [
-        "SCARF is worth 2.00 times the labels at 20, 2.00 times at 40, 2.00 times at 80.",
-        "Vime is worth 0.50 times the labels at 20, 0.50 times at 40, 0.50 times at 80.",
+        "pretrain=scarf is worth 2.00 times the labels at 20, 2.00 times at 40, 2.00 times at 80.",
+        "pretrain=vime is worth 0.50 times the labels at 20, 0.50 times at 40, 0.50 times at 80.",
     ]
 
 
@@ -50,7 +50,7 @@ def test_beyond_the_continued_curve_it_says_more_than() -> None:
     (sentence,) = sentences(swept("binning"))
 
     assert sentence == (
-        "Binning is worth 8.00 times the labels at 20, more than 6.00 times at 40, more than 3.00 times at 80."
+        "pretrain=binning is worth 8.00 times the labels at 20, more than 6.00 times at 40, more than 3.00 times at 80."
     )
 
 
@@ -61,10 +61,10 @@ def test_a_page_says_three_competitors_and_lists_all() -> None:
     assert sum("times the labels" in text for text in said(blocks)) == 3
     found = table_named(blocks, "worth")
     assert len(found.rows) == 4 * len(BUDGETS)
-    assert entries(found)[0][:3] == ["binning", "20", "8.00"]
+    assert entries(found)[0][:3] == ["pretrain=binning", "20", "8.00"]
     assert [row[-1] for row in entries(found)[:3]] == ["continued", "continued", "continued"]
     data = found.data.set_index(["competitor", "labels"])
-    assert data.loc[("SCARF", 40), "worth"] == pytest.approx(2)
+    assert data.loc[("pretrain=scarf", 40), "worth"] == pytest.approx(2)
     assert set(found.data["n"]) == {6}
 
 
@@ -74,7 +74,7 @@ def test_losses_of_tables_with_scales_of_their_own_are_worth_the_same(metric: st
     results = swept("scarf", datasets=7, metric=metric, sign=-1, scale=scale)
     (sentence,) = sentences(results, ReportOptions(metric=metric))
 
-    assert sentence == "SCARF is worth 2.00 times the labels at 20, 2.00 times at 40, 2.00 times at 80."
+    assert sentence == "pretrain=scarf is worth 2.00 times the labels at 20, 2.00 times at 40, 2.00 times at 80."
 
 
 def test_all_labels_of_tables_of_several_sizes_are_no_point_of_the_curve() -> None:

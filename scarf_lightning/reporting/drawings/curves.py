@@ -14,7 +14,7 @@ from ...verdicts import cell_means
 from ..blocks import Block, Picture, named, table
 from ..cell_results import CellResults, curves_of
 from ..competitors import named_cells, named_competitors, need
-from ..names import column_in_words, shortened
+from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, PAGE, colour, new_figure, spread, styled
 from .drawing import Drawing, left_out, warning
@@ -119,7 +119,7 @@ class Sensitivity(Drawing):
         if complete.empty or len(complete.columns) < 2:
             raise UsageError(f"No dataset has finished trials of every value of {self.x}, of two or more.")
         relative = relative_to_best(complete)
-        label, x = options.measure.label, column_in_words(self.x)
+        label, x = options.measure.label, self.x
         words = ", ".join(f"{at:g}: {mean:.2f} %" for at, mean in relative[["x", "mean"]].itertuples(index=False))
         blocks: list[Block] = [
             Picture(

@@ -13,7 +13,7 @@ from ...verdicts import gain_table, relative_gains
 from ..blocks import NOTHING, Block, Entry, Picture, Table, named, number
 from ..cell_results import CellResults
 from ..competitors import GridOverReference, grid_over_reference
-from ..names import columns_in_words, shortened
+from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import GREY, PAGE, colour, jitter, styled
 from .drawing import NO_REFERENCE, Drawing, panels, warning
@@ -66,7 +66,7 @@ def average_table(
     datasets."""
     cells: dict[Any, Any] = averages.to_dict("index")
     grid_columns = averages.index.get_level_values("column").unique()
-    headings = [columns_in_words(rows)]
+    headings = [", ".join(rows)]
     for column in grid_columns:
         headings += [f"{column}, p < {FILTER:.2f}", f"{column}, all"]
     lines = []
@@ -79,7 +79,7 @@ def average_table(
         lines.append(tuple(entries))
     return Table(
         name,
-        f"Average relative gain in {options.measure.label}, percent, by {columns_in_words(columns)} (number of "
+        f"Average relative gain in {options.measure.label}, percent, by {', '.join(columns)} (number of "
         f"datasets): over those on which the means differ at p < {FILTER:.2f}, and over all",
         tuple(headings),
         tuple(lines),
@@ -131,7 +131,7 @@ class BoxPlot(Drawing):
         return [
             Picture(
                 name,
-                box_plots(gains, reference=reference, column_title=columns_in_words(self.compare)),
+                box_plots(gains, reference=reference, column_title=", ".join(self.compare)),
                 alt=f"Box plots of relative improvement over {reference}. {averages_in_words(averages)}",
                 caption=f"Improvement of {options.measure.label} over {reference} in percent, a point a dataset: "
                 f"coloured those on which the means differ at p < {FILTER:.2f}, as in the paper; grey beside them all "

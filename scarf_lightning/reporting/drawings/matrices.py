@@ -11,7 +11,7 @@ from ...verdicts import WinMatrix, reference_win_matrix, win_matrix
 from ..blocks import Block, Paragraph, Picture, named
 from ..cell_results import CellResults
 from ..competitors import Competitors, competing, grid_over_reference
-from ..names import columns_in_words, shortened
+from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import new_figure, styled
 from .drawing import NO_REFERENCE, Drawing, warning
@@ -38,7 +38,7 @@ class WinMatrixDrawing(Drawing):
         if len(competitors.names) < 2:
             raise UsageError(f"Only {competitors.names[0]} has a finished trial, and so nothing to be compared with.")
         matrix = win_matrix(competitors.scores, competitors.names, **options.how)
-        title = columns_in_words(self.compare)
+        title = ", ".join(self.compare)
         what = f"of the row against the column in {options.measure.label}"
         return [*_matrix(matrix, name, options, title, f"against {title}", what), *_lacking(matrix, competitors)]
 
@@ -66,7 +66,7 @@ class WinsOverReference(Drawing):
         if not grid:
             raise UsageError(f"Nothing is finished that could be compared with {reference}.")
         matrix = reference_win_matrix(competitors.scores, grid, **options.how)
-        rows, columns = columns_in_words(self.rows), columns_in_words(self.columns)
+        rows, columns = ", ".join(self.rows), ", ".join(self.columns)
         what = f"in {options.measure.label} against the same {rows} with {reference}"
         return [
             *_matrix(matrix, name, options, rows, f"{columns}, against {reference}", what),

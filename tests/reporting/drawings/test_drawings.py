@@ -48,7 +48,7 @@ SMALLEST: dict[str, dict[str, Any]] = {
 }
 """The least that each kind needs."""
 MATRIX, CURVES = {"draw": "win_matrix", "title": "t"}, {"draw": "loss_curves", "title": "t"}
-PRETRAINS = {"none": "no pre-training", "scarf": "SCARF", "scarf_ae": "SCARF AE"}
+PRETRAINS = {"none": "pretrain=none", "scarf": "pretrain=scarf", "scarf_ae": "pretrain=scarf_ae"}
 LOG_LOSS = metric_named("log_loss")
 
 
@@ -208,7 +208,7 @@ def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str) -> None:
         assert [text for text in said(blocks) if "Not drawn" in text] == []
         shown = " ".join(picture.alt + picture.caption for picture in pictures(blocks))
         if kind == "win_matrix":
-            assert "SCARF: 2/2 against no pre-training" in shown
+            assert "pretrain=scarf: 2/2 against pretrain=none" in shown
         elif kind == "metric_table":
             table = table_named(blocks, "metric_table")
             assert [[entry.best for entry in row] for row in table.rows] == [[False, False, True]] * 2
@@ -286,10 +286,10 @@ def test_tables_have_standard_errors_and_the_best_is_bold() -> None:
     table = table_named(blocks_of(results, "metric_table", columns="pretrain"), "metric_table")
     epochs = table_named(blocks_of(results, "epochs_table", columns="pretrain"), "epochs_table")
 
-    assert table.columns == ("dataset", "no pre-training", "SCARF")
+    assert table.columns == ("dataset", "pretrain=none", "pretrain=scarf")
     assert entries(table) == [["iris", "60.00 ± 10.00", "80.00 (1)"], ["wine", "90.00 ± 0.00", "55.00 ± 5.00"]]
     assert [[entry.best for entry in row] for row in table.rows] == [[False, False, True], [False, True, False]]
-    assert table.data.loc[1, ["mean", "standard_error"]].tolist() == pytest.approx([60, 10])
+    assert table.data.loc[0, ["mean", "standard_error"]].tolist() == pytest.approx([60, 10])
     assert entries(epochs)[0] == ["iris", "10.50 ± 0.50", "10.00 (1)"]
     assert not any(entry.best for row in epochs.rows for entry in row)
 
@@ -304,8 +304,8 @@ def test_gains_are_shown_filtered_beside_all() -> None:
 
     table = table_named(blocks_of(results, "gain_table", **GRID), "gain_table")
 
-    assert table.columns == ("labels, method", "SCARF, p < 0.20", "SCARF, all")
-    assert entries(table) == [["all labels, control", "+20.00 (1)", "+10.00 (2)"]]
+    assert table.columns == ("regime, method", "pretrain=scarf, p < 0.20", "pretrain=scarf, all")
+    assert entries(table) == [["regime=full, method=control", "+20.00 (1)", "+10.00 (2)"]]
 
 
 def test_what_is_missing_is_counted_and_named() -> None:
@@ -317,20 +317,22 @@ def test_what_is_missing_is_counted_and_named() -> None:
     blocks = blocks_of(results, "win_matrix", compare="pretrain")
     assert said(blocks)[-1] == (
         "2 cells of this drawing with fewer trials than the fullest: "
-        "iris SCARF (2 of 3 trials), wine SCARF (0 of 3 trials)."
+        "iris pretrain=scarf (2 of 3 trials), wine pretrain=scarf (0 of 3 trials)."
     )
     gains = said(blocks_of(results, "gain_table", **GRID))
-    assert "1 gain not known yet, of 2: wine all labels, SCARF." in gains
-    assert said(blocks_of(results, "metric_table", columns="pretrain")) == ["1 cell without accuracy: wine SCARF."]
+    assert "1 gain not known yet, of 2: wine regime=full, method=control, pretrain=scarf." in gains
+    assert said(blocks_of(results, "metric_table", columns="pretrain")) == [
+        "1 cell without accuracy: wine pretrain=scarf."
+    ]
     trials = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "scarf_ae": []}
     of_others = blocks_of(compared({"iris": trials, "wine": trials}), "win_matrix", compare="pretrain")
-    assert "Without any finished trial, and left out: SCARF AE." in said(of_others)
+    assert "Without any finished trial, and left out: pretrain=scarf_ae." in said(of_others)
 
 
 def test_what_cannot_be_drawn_says_why() -> None:
     two_settings = [a_cell([0.5], pretrain="scarf", corruption__rate=rate) for rate in (0.3, 0.6)]
     (sentence,) = said(blocks_of(results_of([*two_settings, a_cell([0.5])]), "win_matrix", compare="pretrain"))
-    assert sentence.startswith("Not drawn: Competitor SCARF has two values for trial 0 on dataset iris; ")
+    assert sentence.startswith("Not drawn: Competitor pretrain=scarf has two values for trial 0 on dataset iris; ")
 
     without_predictions = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
     for kind in ("roc_curves", "confusion_matrix"):
@@ -358,7 +360,7 @@ def test_sensitivity_names_datasets_that_lack_a_setting() -> None:
 
     blocks = blocks_of(results, "sensitivity", x="corruption.rate")
 
-    assert said(blocks) == ["Without trials of every corruption rate, and left out: wine."]
+    assert said(blocks) == ["Without trials of every corruption.rate, and left out: wine."]
     assert [row[:2] for row in entries(table_named(blocks, "sensitivity"))] == [["0.3", "83.33"], ["0.6", "100.00"]]
     of_methods = said(blocks_of(results, "sensitivity", x="method"))
     assert of_methods == ["Not drawn: method has values that are not numbers: control."]
@@ -386,8 +388,8 @@ def test_regimes_are_not_compared_and_numbers_have_their_sensitivity_by_default(
     drawings = default_drawings(results_of(cells))
     matrices = [d for d in drawings if d.name == "win_matrix"]
     assert [(d.title, d.where) for d in matrices] == [
-        ("All against each other, all labels", {"regime": "full"}),
-        ("All against each other, 25 % labelled", {"regime": "semi25"}),
+        ("All against each other, regime=full", {"regime": "full"}),
+        ("All against each other, regime=semi25", {"regime": "semi25"}),
     ]
 
     rates = results_of(
