@@ -1,6 +1,6 @@
 """A table on the device: a batch is an index into it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -63,13 +63,11 @@ class DeviceTable:
         stored = _select(self._values.view(-1), places)
         return self._finish(stored, roster)
 
-    def of(self, position: int) -> "DeviceTable":
-        """The table of the trial at this position alone; its values are the same copy."""
-        alone = copy(self)
-        alone._own = {}
-        for name, array in self._own.items():
-            alone._own[name] = array[position : position + 1]
-        return alone
+    def of(self, positions: Sequence[int]) -> "DeviceTable":
+        """The table of the trials at these positions; its values are the same copy."""
+        part = copy(self)
+        part._own = {name: array[list(positions)] for name, array in self._own.items()}
+        return part
 
     @cached_property
     def _column_numbers(self) -> Tensor:

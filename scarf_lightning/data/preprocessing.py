@@ -323,17 +323,11 @@ class Preprocessing:
             raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}")
         return cls(**arrays, is_shared=is_shared)
 
-    def of(self, trial: int) -> "Preprocessing":
-        """The arrays of the trial at position ``trial`` alone."""
-        return self.take(np.array([trial]))
-
     def take(self, trials: Ints) -> "Preprocessing":
         """The arrays of the trials at these positions."""
-        chosen = {name: array[trials] for name, array in self.arrays().items()}
-        # An empty target has no array, but may have a row for each trial.
-        if not self.target.size and len(self.target):
-            chosen["target"] = self.target[trials]
-        return Preprocessing(**chosen, is_shared=self.is_shared)
+        # An empty target has no array, but a row for each trial.
+        kept = self.arrays() | {"target": self.target}
+        return Preprocessing(**{name: array[trials] for name, array in kept.items()}, is_shared=self.is_shared)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""

@@ -282,15 +282,14 @@ class TrialData:
     preprocessing: Preprocessing
     n_labels_inside: int
 
-    def of(self, position: int) -> "TrialData":
-        """The data of the trial at this position alone."""
-        # A slice keeps the trial axis.
-        one = slice(position, position + 1)
-        parts: dict[str, Any] = {"preprocessing": self.preprocessing.of(position)}
+    def of(self, positions: Sequence[int]) -> "TrialData":
+        """The data of the trials at these positions; one may be there several times."""
+        chosen = np.array(positions)
+        parts: dict[str, Any] = {"preprocessing": self.preprocessing.take(chosen)}
         for field in fields(self):
             if field.name not in ("preprocessing", "n_labels_inside"):
-                parts[field.name] = getattr(self, field.name)[one]
-        return replace(self, **parts)
+                parts[field.name] = np.array(getattr(self, field.name))[chosen]
+        return replace(self, **parts | {"trials": tuple(parts["trials"].tolist())})
 
 
 def prepare_trials(

@@ -52,9 +52,9 @@ class StackData:
         """The trials' numbers."""
         return self.data.trials
 
-    def of(self, position: int) -> Self:
-        """A stack of the trial at this position alone, on the same copy of the table."""
-        return replace(self, data=self.data.of(position), device_table=self.datamodule.table.of(position))
+    def of(self, positions: Sequence[int]) -> Self:
+        """A stack of the trials at these positions, on the same copy of the table; one may be there several times."""
+        return replace(self, data=self.data.of(positions), device_table=self.datamodule.table.of(positions))
 
     def without(self, columns: Sequence[str] | None) -> Self:
         """The stack with these columns missing in every row. Its preprocessing, which imputes them, is the same."""
@@ -128,7 +128,7 @@ class StackData:
     def _training_rows(self, position: int) -> Tensor:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
         # Trial by trial: the encoded rows of all trials at once may not fit into the memory.
-        alone = self.of(position)
+        alone = self.of([position])
         raw = alone.raw(self.data.train[[position]])[0]
         encoded: Tensor = self._one_hot(raw.cpu())
         return encoded
@@ -140,8 +140,8 @@ class StackData:
 
     def _training_targets(self, position: int) -> Tensor:
         """The encoded labels that training sees of the trial at a position."""
-        alone = self.data.of(position)
-        return torch.from_numpy(self.table.target.encode(alone.labels, alone.preprocessing.target)[0])
+        encoded = self.table.target.encode(self.data.labels, self.data.preprocessing.target)
+        return torch.from_numpy(encoded[position])
 
     @cached_property
     def _fitted(self) -> Tensor:

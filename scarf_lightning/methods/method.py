@@ -35,12 +35,11 @@ class SupervisedPhase:
         """One supervised fit, from the pre-trained weights if any; ``number`` distinguishes it from other fits."""
         return stack.finetune(self.settings, examples, self.pretrained, supervision=supervision, number=number)
 
-    def of(self, position: int) -> "SupervisedPhase":
-        """The phase of the trial at this position alone."""
+    def of(self, positions: Sequence[int]) -> "SupervisedPhase":
+        """The phase of the trials at these positions; one may be there several times."""
         if self.pretrained is None:
             return self
-        # A slice keeps the trial axis.
-        own = {name: weight[position : position + 1] for name, weight in self.pretrained.items()}
+        own = {name: weight[list(positions)] for name, weight in self.pretrained.items()}
         return replace(self, pretrained=own)
 
 
@@ -150,7 +149,7 @@ class RaggedMethod(Method):
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         results = []
         for position in range(len(stack.data.trials)):
-            results.append(self.run_one(stack.of(position), phase.of(position)))
+            results.append(self.run_one(stack.of([position]), phase.of([position])))
         return MethodResult.join(results)
 
     @abstractmethod

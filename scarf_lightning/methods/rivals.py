@@ -92,7 +92,7 @@ class Rival(Method):
             row_weights = None if weights is None else weights[position]
             # Libraries take seeds below 2^31.
             seed = stack.streams.seed_of(stack.trials[position], self.stream) % 2**31
-            return self.predict(Lesson(stack.of(position), labels, row_weights, seed))
+            return self.predict(Lesson(stack.of([position]), labels, row_weights, seed))
 
         return trial_by_trial(stack, learn)
 

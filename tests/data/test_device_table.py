@@ -58,7 +58,7 @@ def test_rows_and_cells_are_imputed_and_scaled_as_each_trial_does(
         found = device_table.rows(index, Roster(3))
         assert (device_table.n_features, found.dtype) == (8, dtype)
         np.testing.assert_allclose(found.numpy(), expected, rtol=tolerance, atol=tolerance)
-        np.testing.assert_array_equal(device_table.of(1).rows(index[1:2], Roster(1))[0], found[1])
+        np.testing.assert_array_equal(device_table.of([1]).rows(index[1:2], Roster(1))[0], found[1])
         of_cells = device_table.cells(cells, Roster(3)).numpy()
         np.testing.assert_allclose(of_cells, fetch_cells(seen, cells), rtol=tolerance, atol=tolerance)
     codes = found[..., torch.from_numpy(mixed_table.is_categorical)]
@@ -100,7 +100,7 @@ def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str
         prepared = on_device(mixed_table, prepare(mixed_table, asked, fit_on), torch.float32)
         assert torch.equal(prepared.rows(row_index[asked], Roster(len(asked))), rows[asked])
     for position in range(4):
-        alone = device_table.of(position).rows(row_index[[position]], Roster(1))
+        alone = device_table.of([position]).rows(row_index[[position]], Roster(1))
         assert torch.equal(alone, rows[[position]])
     assert torch.equal(device_table.rows(row_index, Roster(4)), rows), "the table itself stays"
 

@@ -108,7 +108,7 @@ def test_a_trial_does_not_depend_on_those_it_is_asked_with(mixed_table: Table, r
             assert (getattr(some.preprocessing, name) == getattr(every.preprocessing, name)[asked]).all()
         assert some.preprocessing.is_shared is every.preprocessing.is_shared
     for trial in (1, 7):
-        taken, alone = every.of(trial), prepare(mixed_table, [trial], regime=regime, fit_on=fit_on)
+        taken, alone = every.of([trial]), prepare(mixed_table, [trial], regime=regime, fit_on=fit_on)
         assert taken.trials == (trial,)
         for name in ARRAYS:
             np.testing.assert_array_equal(getattr(taken, name), getattr(alone, name), strict=True)

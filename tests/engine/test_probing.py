@@ -36,7 +36,7 @@ def by_scikit_learn(
     stack: Stack, fit: Fit, position: int, rows: NDArray[np.int64], labels: NDArray[np.int64]
 ) -> dict[str, float]:
     """The linear probe and the nearest neighbours of a trial, from the embeddings of a network of its own."""
-    alone = stack.of(position)
+    alone = stack.of([position])
     weights = {name: tensor[[position]] for name, tensor in fit.part("encoder").items()}
     train, held = (alone.embed(each, weights)[0] for each in (stack.data.labelled[[position]], rows[[position]]))
     truth = stack.data.labels[position]

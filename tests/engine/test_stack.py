@@ -39,7 +39,7 @@ def test_embeddings_are_the_outputs_of_f_for_each_trials_own_rows(stack: Stack) 
     embedded = stack.embed(rows)
 
     for position, trial in enumerate(stack.trials):
-        alone = stack.of(position)
+        alone = stack.of([position])
         encoder = alone.networks.encoder((trial,)).eval()
         with torch.no_grad():
             expected = encoder(alone.raw(rows[[position]]))[0].numpy()

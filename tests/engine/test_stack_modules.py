@@ -90,7 +90,7 @@ EPOCHS = 5
 
 def trained_alone(stack: Stack, position: int, settings: FinetuneSettings) -> dict[str, torch.Tensor]:
     """Weights of one trial after so many steps on all of its rows at once."""
-    alone = stack.of(position)
+    alone = stack.of([position])
     classifier = finetune_module(alone, settings).classifier
     classifier.to(stack.hardware.dtype)
     x, labels = alone.raw(alone.data.labelled), torch.from_numpy(alone.data.labels[0])

@@ -47,7 +47,7 @@ def test_rows_of_a_frame_are_those_of_the_batches(trials: int, options: list[str
     rows = data.rows(later)
     for trial in data.trials:
         own = rows[trial] if trials > 1 else rows
-        expected = data.served.of(trial).raw(data.served.data.test[[trial]])[0]
+        expected = data.served.of([trial]).raw(data.served.data.test[[trial]])[0]
         assert torch.equal(own[data.served.data.test[trial]].nan_to_num(), expected.nan_to_num())
     assert module(rows).shape == (*rows.shape[:-1], 8)
     with pytest.raises(UsageError, match="The rows lack 'b'"):

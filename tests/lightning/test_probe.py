@@ -29,7 +29,7 @@ def test_probes_are_those_of_scikit_learn_on_the_embeddings(trials: int) -> None
     for trial in data.trials:
         rows, labels = stack.data.labelled[[trial]], stack.data.labels[trial]
         held, truth = stack.data.validation[[trial]], stack.data.validation_labels[trial]
-        alone = stack.of(trial)
+        alone = stack.of([trial])
         weights = {name: tensor[[trial]] for name, tensor in module.encoder.state_dict().items()}
         train, validation = (alone.embed(each, weights)[0] for each in (rows, held))
         scaler = StandardScaler().fit(train)
