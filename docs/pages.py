@@ -9,7 +9,7 @@ from typing import Any
 
 from scarf_lightning.options.axes import AXES, parts
 from scarf_lightning.options.option import Option
-from tools.reference import DESCRIBED, choices, common_options, shown
+from tools.reference import DESCRIBED, choices, common_options, shown, values_of
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -131,7 +131,7 @@ def options_page() -> str:
 def _table(options: Mapping[str, Option]) -> str:
     lines = ["| option | default | meaning |", "|---|---|---|"]
     for name, option in options.items():
-        values = "; ".join(filter(None, (option.type_name, option.allowed)))
+        values = values_of(option)
         with_commas = re.sub(r"\d{5,}", lambda number: f"{int(number[0]):,}", values)
         entries = (f"`{name}`", f"`{shown(option.default)}`", f"{option.meaning} *({with_commas})*")
         lines.append(f"| {' | '.join(_escaped(entry) for entry in entries)} |")

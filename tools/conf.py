@@ -28,7 +28,7 @@ from scarf_lightning.options.axes import (
 )
 from scarf_lightning.options.config import SHORTHANDS
 from scarf_lightning.options.option import Option, options_of
-from tools.reference import main_options
+from tools.reference import main_options, values_of
 
 CONF = Path(__file__).parents[1] / "conf"
 GLOBAL = "_global_"
@@ -181,8 +181,7 @@ def _lines_of(name: str, value: str, option: Option, width: int) -> list[str]:
 
 def meaning_of(option: Option) -> str:
     """What an option does, with its type and the values allowed in parentheses."""
-    values = "; ".join(filter(None, (option.type_name, option.allowed)))
-    return f"{option.meaning} ({values})".lstrip()
+    return f"{option.meaning} ({values_of(option)})".lstrip()
 
 
 def written(value: Any) -> str:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple, get_type_hints
+from types import NoneType
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from scarf_lightning.options.axes import AXES, BASES, first_paragraph, parts
 from scarf_lightning.options.config import Config
-from scarf_lightning.options.option import Option, PartField, options_of
+from scarf_lightning.options.option import Option, PartField, _kinds_of, options_of
 
 
 class ChoiceReference(NamedTuple):
@@ -21,6 +22,15 @@ class ChoiceReference(NamedTuple):
     name: str
     meaning: str
     options: Mapping[str, Option]
+
+
+def values_of(option: Option) -> str:
+    """The type of an option and the values that it takes, in words."""
+    kinds, _ = _kinds_of(option.hint)
+    names = [kind.__name__ for kind in kinds]
+    if NoneType in get_args(option.hint):
+        names.append("null")
+    return "; ".join(filter(None, (" | ".join(names), option.allowed)))
 
 
 def common_options() -> dict[str, Option]:

@@ -133,13 +133,6 @@ class Option:
     choices: tuple[Any, ...]
 
     @property
-    def type_name(self) -> str:
-        """The type, as the page of options shows it."""
-        kinds, _ = _kinds_of(self.hint)
-        names = [kind.__name__ for kind in kinds]
-        return " | ".join([*names, "null"] if NoneType in get_args(self.hint) else names)
-
-    @property
     def allowed(self) -> str:
         """The values allowed, in words; empty if the type alone decides."""
         ends = [", ".join(map(str, self.choices)), str(self.limits or "")]

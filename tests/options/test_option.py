@@ -47,13 +47,13 @@ def test_a_line_says_name_type_default_meaning_and_limits() -> None:
     found = options_of(Shape)
 
     assert list(found) == ["size", "colour", "copies", "note", "tags"]
-    shown = {name: (each.type_name, each.default, each.allowed, each.meaning) for name, each in found.items()}
+    shown = {name: (each.hint, each.default, each.allowed, each.meaning) for name, each in found.items()}
     assert shown == {
-        "size": ("float", 0.5, "(0, 1]", "length of a side"),
-        "colour": ("str", "red", "red, blue", "what it is painted with"),
-        "copies": ("int | str", "auto", "auto; [1, 10]", "how many there are"),
-        "note": ("str | null", None, "", "for people"),
-        "tags": ("list", [], "", "words to find it by"),
+        "size": (float, 0.5, "(0, 1]", "length of a side"),
+        "colour": (Literal["red", "blue"], "red", "red, blue", "what it is painted with"),
+        "copies": (int | Literal["auto"], "auto", "auto; [1, 10]", "how many there are"),
+        "note": (str | None, None, "", "for people"),
+        "tags": (list[str], [], "", "words to find it by"),
     }
 
 
