@@ -81,6 +81,7 @@ class Purpose(StrEnum):
     PRETRAIN_DROPOUT = "dropout in pre-training"
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
+    FOLDS = "folds of the labels"
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,10 @@ MAY_USE = {
         "data", "engine", "networks", "methods", "metrics",
     },
     "training": GROUND
-    | {"data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping", "version"},
+    | {
+        "corruption", "data", "engine", "loggers", "losses", "methods", "metrics", "results", "screen", "sweeping",
+        "version",
+    },
     "verdicts": {"errors", "intervals", "metrics"},
     "reporting": {
         "options", "results", "sweeping", "metrics", "intervals", "errors", "importing", "notebook", "screen",

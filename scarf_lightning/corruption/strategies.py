@@ -6,9 +6,10 @@ same leading axes.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import torch
@@ -360,3 +361,11 @@ class NoCorruption(Corruption):
         self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection
     ) -> tuple[Tensor, Tensor]:
         return x, torch.zeros_like(x, dtype=torch.bool)
+
+
+def check_kept(parts: Iterable[Any], table: Any) -> None:
+    """Refuse columns that the corruption of a part keeps and a table lacks by a `UsageError`."""
+    for part in parts:
+        corruption = getattr(part, "corruption", None)
+        if corruption is not None and corruption.keep:
+            table.places(corruption.keep, "corruption.keep")

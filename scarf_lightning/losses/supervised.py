@@ -6,6 +6,7 @@ Those of classes take logits ``(..., N, C)``, targets that are class numbers ``(
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -202,3 +203,25 @@ class _Normalisation(torch.autograd.Function):
         escort = (ctx.t * probabilities.log()).exp()
         shares = escort / escort.sum(dim=-1, keepdim=True)
         return gradients[0] * shares, None, None
+
+
+def best_shares(predictions: Any, constants: Any, labels: Any, loss: Any) -> Any:
+    """Of mixtures of predictions with constants the share of these with the smallest loss of each trial, ``(T, 1)``, in
+    hundredths.
+
+    Args:
+        predictions: of labels, ``(T, n, ...)``.
+        constants: for all labels of a trial, ``(T, 1, ...)``.
+        labels: ``(T, n)``.
+        loss: a function of the predictions and labels of one trial.
+
+    >>> predictions, labels = np.array([[4.0, 0.0]]), np.array([[3.0, 1.0]])
+    >>> best_shares(predictions, np.array([[1.0]]), labels, lambda p, y: ((p - y) ** 2).sum())
+    array([[0.4]])
+    """
+    shares = np.linspace(0, 1, 101)
+    losses = []
+    for share in shares:
+        mixed = (1 - share) * predictions + share * constants
+        losses.append([loss(*trial) for trial in zip(mixed, labels, strict=True)])
+    return shares[np.argmin(losses, axis=0)][:, None]

@@ -206,8 +206,13 @@ def _unused_of_labels(config: Config) -> set[str]:
         unused.add("finetune.monitor")
     elif settings.metric is not None:
         unused.add("finetune.metric")
-    if settings.fixed_below == 0 and not settings.fixed_below_numbers:
+    is_fixed = settings.fixed_below or settings.fixed_below_numbers
+    if not is_fixed:
         unused.add("finetune.fixed_steps")
+    if not is_fixed or settings.monitor == "none":
+        unused |= {"finetune.folds", "finetune.mix"}
+    elif not settings.folds:
+        unused.add("finetune.mix")
     if settings.label_smoothing == 0 or config.part("method").smooths_labels:
         unused.add("finetune.label_smoothing_schedule")
     if config.part("method").smooths_labels:
@@ -336,7 +341,8 @@ def fit_to_target(config: Config, kind: "type[Target]") -> Config:
     # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
     settings = config.finetune
     numbers_bound = settings.fixed_below_numbers
-    if numbers_bound is not None and not kind.can_smooth:
+    # Folds stop a network before it fits each number.
+    if numbers_bound is not None and not kind.can_smooth and not settings.folds:
         settings = replace(settings, fixed_below=min(settings.fixed_below, numbers_bound))
     if numbers_bound is not None:
         # Whichever kind it is, one of both lengths is in force.

@@ -175,7 +175,7 @@ def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
         # Whoever sets both numbers means both.
         if is_set and f"{phase}.min_steps" not in names:
             changes["min_steps"] = min(settings.min_steps, settings.max_epochs)
-        sets_length = not names.isdisjoint({f"{phase}.fixed_below", f"{phase}.fixed_steps"})
+        sets_length = not names.isdisjoint({"finetune.fixed_below", "finetune.fixed_steps", "finetune.folds"})
         if is_set and isinstance(settings, FinetuneSettings) and not sets_length:
             changes["fixed_below"] = 0
         if changes:

@@ -121,6 +121,11 @@ class FinetuneSettings(FitSettings):
     ``fixed_below`` has no validation and a fixed length of ``fixed_steps``, in place of patience and ``max_epochs``.
     Numbers need validation earlier: a network that fits each noisy number predicts badly, while one that fits each
     noisy class still gets most classes right. ``fixed_below_numbers`` bounds ``fixed_below`` for them.
+
+    With ``folds`` that length is chosen, and for numbers too: as many networks train on one path of up to
+    ``fixed_steps`` steps, each without a fold of the labels, and the number of steps with the smallest loss on the
+    labels that were left out trains one on all of them. Schedules run along the whole path, which may end anywhere, so
+    ``schedule=constant`` suits it.
     """
 
     freeze: Literal["none", "encoder"] = option("none", "encoder: train the head alone on the pre-trained encoder")
@@ -138,6 +143,14 @@ class FinetuneSettings(FitSettings):
         0, "training rows below which the fit has a fixed length and no validation", "[0, 1000000000]"
     )
     fixed_steps: int = option(300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]")
+    folds: int | None = option(
+        None,
+        "folds of the labels that choose among numbers of steps, up to fixed_steps; null trains them all",
+        "[2, 100]",
+    )
+    mix: bool = option(
+        False, "mix predictions with the frequencies of classes or the mean, by a share that the same folds choose"
+    )
     fixed_below_numbers: int | None = option(
         None, "the largest fixed_below for targets that are numbers; null sets no bound", "[0, 1000000000]"
     )

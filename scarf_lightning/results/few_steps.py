@@ -20,7 +20,9 @@ def few_steps_note(cells: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
     """A sentence on the phases in which the median trial of a cell made fewer than 100 steps, if there is one."""
     few = {}
     for phase in LONGER:
-        steps = [[n for n in values_of(rows, f"{phase}_steps") if n is not None] for rows in cells]
+        # As many steps as folds have chosen are enough.
+        left = [rows for rows in cells if not any(values_of(rows, f"{phase}_chosen_steps"))]
+        steps = [[n for n in values_of(rows, f"{phase}_steps") if n is not None] for rows in left]
         fewest = min((median(made) for made in steps if made), default=inf)
         if fewest < FEW_STEPS:
             few[phase] = f"{fewest:g} optimiser steps in {phase}"

@@ -22,15 +22,13 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 - 10 and 11, the end and f: `fitting.fit` and `Fit.part`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..corruption import check_kept
 from ..data.splits import Splitting
 from ..data.table import Table
 from ..data.trials import prepare_trials
@@ -54,6 +52,7 @@ from ..options.combinations import (
 from ..randomness import Purpose, Streams
 from ..results import CellStore, Claim, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
+from .folds import are_folded, check_folds, train_by_folds
 from .pretraining import add, cached, joined
 from .trained_stack import TrainedStack, package_versions
 
@@ -127,7 +126,11 @@ class CellTraining:
         data_config = fit_to_data(config, len(table.columns), table.n_encoded)
         amounting = fit_to_target(data_config, type(table.target))
         parts = build_parts(amounting)
-        _check_columns(amounting, parts, table)
+        check_folds(amounting)
+        if parts.pretext is not None and amounting.pretrain.drop:
+            table.places(amounting.pretrain.drop, "pretrain.drop")
+        auxiliary = None if parts.method.auxiliary is None else parts.method.auxiliary[0]
+        check_kept((parts.pretext, parts.method, auxiliary), table)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
         # Before the first trial trains: an OpenML task has splits for so many trials and no more.
@@ -158,6 +161,9 @@ class CellTraining:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
             wanted = min(wanted, self.config.trials)
         demand = self._demand
+        if are_folded(self.config, 0):
+            # A network of each fold trains beside that of the trial.
+            demand = replace(demand, trial=demand.trial * (1 + (self.config.finetune.folds or 0)))
         limit = self.config.trainer.memory_gb
         if limit is None:
             free = free_memory(self.hardware.device, enough=demand.needed(wanted))
@@ -263,35 +269,32 @@ class CellTraining:
         pretraining = self.pretrain(stack)
         # A method that trains each trial alone needs no block, so the trials of others are left out from here on.
         if self.parts.method.trains_each_alone and list(trials) != together:
-            if pretraining is not None:
-                pretraining = pretraining.of([together.index(trial) for trial in trials])
-            stack = self.stack(trials)
+            wanted = [together.index(trial) for trial in trials]
+            stack, pretraining = stack.of(wanted), pretraining and pretraining.of(wanted)
         start = None if pretraining is None else pretraining.part("encoder")
-        outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
+        phase, measures = SupervisedPhase(self.config.finetune, start), self._probed(stack, pretraining)
+        n_labels = stack.data.labels.shape[1] + stack.data.n_labels_inside
+        if are_folded(self.config, n_labels):
+            outcome, stack, chosen = train_by_folds(stack, self.parts.method, phase)
+            measures |= chosen
+        else:
+            outcome = self.parts.method.run(stack, phase)
         # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
-            name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
-            raise UsageError(
-                f"method={name} predicts {outcome.predictions.shape[1]} rows instead of {wanted}; it must predict "
-                "stack.data.predicted."
-            )
-        probed = self._probed(stack, pretraining)
-        method, n_together = self.parts.method, len(together)
-        return TrainedStack(self.config, stack, method, pretraining, outcome, n_together, probed)
+            raise UsageError(f"method={self.parts.method.name} must predict the rows of stack.data.predicted.")
+        return TrainedStack(self.config, stack, self.parts.method, pretraining, outcome, len(together), measures)
 
-    def _probed(self, stack: Stack, pretraining: Fit | None) -> Mapping[str, NDArray[np.float64]]:
-        """The measures of the frozen embeddings by their names, ``(T,)`` each; empty if nobody asks for them."""
+    def _probed(self, stack: Stack, pretraining: Fit | None) -> dict[str, Any]:
+        """The measures of the frozen embeddings by their columns, ``(T,)`` each; empty if nobody asks for them."""
         settings, pretext = self.config.pretrain, self.parts.pretext
         if settings.probe is None or pretext is None or pretraining is None:
             return {}
-        return stack.probed(settings, pretext, pretraining.part("encoder"))
+        measures = stack.probed(settings, pretext, pretraining.part("encoder"))
+        return {f"probe_{name}": values for name, values in measures.items()}
 
     def stack(self, trials: Sequence[int]) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
         encoded = self.parts.encoding.encode(self.table)
-
-        def watches(n_labels: int) -> bool:
-            return self.holds_back or n_labels >= self.config.watched_from
 
         data = prepare_trials(
             encoded,
@@ -301,7 +304,7 @@ class CellTraining:
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
-            watches=watches,
+            watches=lambda n_labels: self.holds_back or n_labels >= self.config.watched_from,
             pretrain_rows=self.config.pretrain.rows,
         )
         network, settings = self.parts.network, self.config.network
@@ -351,14 +354,3 @@ class Telling(Watcher):
 
     def after_epoch(self) -> None:
         self.tell(self.phase, self.stopping.curves[-1].records())
-
-
-def _check_columns(config: Config, parts: CellParts, table: Table) -> None:
-    """Refuse columns that a list of the configuration names and the table lacks by a `UsageError`."""
-    if parts.pretext is not None and config.pretrain.drop:
-        table.places(config.pretrain.drop, "pretrain.drop")
-    auxiliary = None if parts.method.auxiliary is None else parts.method.auxiliary[0]
-    for part in (parts.pretext, parts.method, auxiliary):
-        corruption = getattr(part, "corruption", None)
-        if corruption is not None and corruption.keep:
-            table.places(corruption.keep, "corruption.keep")

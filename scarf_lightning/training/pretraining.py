@@ -45,7 +45,18 @@ def joined(
     trials: Sequence[int], kept: Mapping[int, PretrainedTrial], diverged: Collection[int], steps_per_epoch: int
 ) -> Fit:
     """All trials as one fit, in this order."""
-    return Fit.join([_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials])
+    each = [kept[trial] for trial in trials]
+    epochs = np.array([one.epochs for one in each])
+    return Fit(
+        weights={name: torch.from_numpy(np.stack([one.weights[name] for one in each])) for name in each[0].weights},
+        epochs=epochs,
+        # The cache keeps no steps: of one pre-training every epoch has as many.
+        steps=epochs * steps_per_epoch,
+        best_epochs=np.array([one.best_epoch for one in each]),
+        seconds=np.array([one.seconds for one in each]),
+        curves=[record for one in each for record in one.curve],
+        diverged=np.array([trial in diverged for trial in trials]),
+    )
 
 
 def _pretrained_trials(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
@@ -65,17 +76,3 @@ def _pretrained_trials(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]
             )
         )
     return each
-
-
-def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
-    """A trial of the cache as a fit of one trial."""
-    return Fit(
-        weights={name: torch.from_numpy(weight)[None] for name, weight in kept.weights.items()},
-        epochs=np.array([kept.epochs]),
-        # The cache keeps no steps: of one pre-training every epoch has as many.
-        steps=np.array([kept.epochs * steps_per_epoch]),
-        best_epochs=np.array([kept.best_epoch]),
-        seconds=np.array([kept.seconds]),
-        curves=list(kept.curve),
-        diverged=np.array([diverged]),
-    )

@@ -9,7 +9,6 @@ from platform import platform, python_version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..engine.fit import Fit
 from ..engine.hardware import Promise
@@ -21,6 +20,8 @@ from ..options.combinations import own_parts
 from ..results import Predictions, Row, StackRecord, source_commit
 from ..version import __version__
 
+EFFORT = {"epochs": "epochs", "steps": "steps", "best_epoch": "best_epochs", "seconds": "seconds"}
+"""What a phase takes: the endings of its columns, and the attributes of its fit."""
 PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core", "openml")
 
 
@@ -28,7 +29,8 @@ PACKAGES = ("torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hy
 class TrainedStack:
     """A stack of T trials after its phases; ``together`` trials were pre-trained at once.
 
-    ``probed`` has the measures of the frozen embeddings on the test rows by their names, ``(T,)`` each.
+    ``measures`` has further columns of their rows, ``(T,)`` each: of frozen embeddings on the test rows, and what folds
+    chose.
     """
 
     config: Config
@@ -37,7 +39,7 @@ class TrainedStack:
     pretraining: Fit | None
     outcome: MethodResult
     together: int
-    probed: Mapping[str, NDArray[np.float64]]
+    measures: Mapping[str, Any]
 
     def record(self, trials: Sequence[int]) -> StackRecord:
         """Records of these trials for the store."""
@@ -50,12 +52,8 @@ class TrainedStack:
         if self.config.keep_weights and fit is not None:
             weights = {name: weight.cpu().numpy()[positions] for name, weight in fit.part("classifier").items()}
         curves = []
-        for phase, phase_fit in (("pretrain", self.pretraining), ("finetune", fit)):
-            if phase_fit is None:
-                continue
-            for record in phase_fit.curves:
-                if record["trial"] in trials:
-                    curves.append({"phase": phase} | record)
+        for phase, phase_fit in self._fits.items():
+            curves += [{"phase": phase} | record for record in phase_fit.curves if record["trial"] in trials]
         return StackRecord(
             rows=rows,
             curves=curves,
@@ -81,20 +79,25 @@ class TrainedStack:
             measured["one_class"] = target.is_one_class(predictions)
             measured["worse_than_frequencies"] = target.is_worse_than_frequencies(predictions, labels, taught)
         row: Row = {"trial": data.trials[position], "diverged": diverged, **measured}
-        row |= _effort("pretrain", self.pretraining, position)
-        row |= _effort("finetune", outcome.fit, position)
-        for name, values in self.probed.items():
+        for phase in ("pretrain", "finetune"):
+            fit = self._fits.get(phase)
+            for name, attribute in EFFORT.items():
+                row[f"{phase}_{name}"] = None if fit is None else getattr(fit, attribute)[position]
+        for name, values in self.measures.items():
             # Like metrics, they are those of a sound network.
-            row[f"probe_{name}"] = values[position] if diverged is None else None
+            row[name] = values[position] if diverged is None else None
+        n_labelled, n_validation = data.labelled.shape[1], data.validation.shape[1]
+        is_watched = n_labelled + data.n_labels_inside >= self.config.watched_from
         row |= {
             "fits": outcome.fits[position],
             "finetune_seconds": outcome.seconds[position],
             "n_train": data.usable.shape[1],
-            "n_labels": self._n_labels(),
-            "n_labelled": data.labelled.shape[1],
+            # Of few labels none are held back to stop a fit.
+            "n_labels": n_labelled + n_validation * is_watched,
+            "n_labelled": n_labelled,
             "n_label_classes": target.n_classes_among(data.labels[position]),
-            "n_unlabelled": data.usable.shape[1] - data.labelled.shape[1],
-            "n_validation": data.validation.shape[1],
+            "n_unlabelled": data.usable.shape[1] - n_labelled,
+            "n_validation": n_validation,
             "n_test": data.test.shape[1],
             # A column that is left out, or is constant in training, has the scale 0.
             "n_features": np.count_nonzero(data.preprocessing.scale[position]),
@@ -103,16 +106,6 @@ class TrainedStack:
             "threads": self.config.trainer.threads,
         }
         return row
-
-    def _n_labels(self) -> int:
-        """The labels that the supervised phase of a trial sees in all: those that train, and those that stop or
-        choose."""
-        data = self.stack.data
-        n_labelled: int = data.labelled.shape[1]
-        # Of fewer labels none are held back to stop a fit.
-        if n_labelled + data.n_labels_inside < self.config.watched_from:
-            return n_labelled
-        return n_labelled + int(data.validation.shape[1])
 
     def _diverged(self, position: int) -> str | None:
         """The phase in which a trial diverged. Its method runs on from the weights before, and is not measured."""
@@ -173,23 +166,13 @@ class TrainedStack:
 
     def _launches(self) -> dict[str, str]:
         """For each phase on a GPU, whether its steps were captured, and why not."""
-        launches = {}
-        for phase, fit in (("pretrain", self.pretraining), ("finetune", self.outcome.fit)):
-            if fit is not None and fit.launches is not None:
-                launches[f"{phase}_launches"] = fit.launches
-        return launches
+        return {f"{phase}_launches": fit.launches for phase, fit in self._fits.items() if fit.launches is not None}
 
-
-def _effort(phase: str, fit: Fit | None, position: int) -> Row:
-    """Epochs, steps and seconds of a phase; None for one that a cell does not have."""
-    if fit is None:
-        return dict.fromkeys(f"{phase}_{what}" for what in ("epochs", "steps", "best_epoch", "seconds"))
-    return {
-        f"{phase}_epochs": fit.epochs[position],
-        f"{phase}_steps": fit.steps[position],
-        f"{phase}_best_epoch": fit.best_epochs[position],
-        f"{phase}_seconds": fit.seconds[position],
-    }
+    @property
+    def _fits(self) -> dict[str, Fit]:
+        """The fits of networks by their phases."""
+        fits = {"pretrain": self.pretraining, "finetune": self.outcome.fit}
+        return {phase: fit for phase, fit in fits.items() if fit is not None}
 
 
 @cache

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from scarf_lightning.training import CellTraining
 from tests.cells import finish
 from tests.composing import cells_of, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn
+from tests.estimators.small import small, table
 from tests.processes import TINY
 
 WIDTH = 16
@@ -239,3 +240,34 @@ def test_a_cell_from_elsewhere_imports_nothing_and_is_taken_as_it_stands(
         load_model(copy)
     assert "hidden" not in str(raised.value)
     assert "antigravity" not in sys.modules
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("is_regressor", [False, True], ids=["classes", "numbers"])
+def test_a_model_mixes_as_folds_have_chosen_and_so_does_its_copy(is_regressor: bool, tmp_path: Path) -> None:
+    X, _ = table()
+    random = np.random.default_rng(3)
+    y = X["a"] + 2 * random.normal(size=len(X))
+    if not is_regressor:
+        y = (y > 0).astype(int)
+    # The first validation comes late, so that networks are overfitted.
+    options = {"finetune.max_epochs": 40, "finetune.fixed_steps": 40, "finetune.validate_every": 40}
+    options |= {"finetune.folds": 3, "finetune.mix": True, "finetune.learning_rate": 0.05}
+    fitted = small(is_regressor=is_regressor, n_trials=1, options=options).fit(X, y)
+    share = fitted.trials_["mixed_share"].item()
+    assert 0 < share < 1
+    model, rows = fitted.model_, fitted.model_.values(X)
+
+    predicted = model.predictions(rows)[0]
+
+    target = model.preprocessing.target
+    if is_regressor:
+        whole = replace(model, preprocessing=replace(model.preprocessing, target=target / [1, 1 - share]))
+        expected = (1 - share) * whole.predictions(rows)[0] + share * target[0, 0]
+    else:
+        whole = replace(model, preprocessing=replace(model.preprocessing, target=target[:, :0]))
+        assert target.sum() == pytest.approx(share)
+        expected = (1 - share) * whole.predictions(rows)[0] + target
+    np.testing.assert_allclose(predicted, expected, atol=1e-12)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predictions(rows)[0], predicted)

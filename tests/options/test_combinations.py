@@ -217,7 +217,9 @@ NO_NETWORK = (
     OF_PRETRAIN | SHARED | OF_FINETUNE
     | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
 )  # fmt: skip
-IDLE = OF_NO_DECAY | {"finetune.label_smoothing_schedule", "finetune.fixed_steps"}
+IDLE = OF_NO_DECAY | {
+    "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.mix"
+}  # fmt: skip
 """Options of the phases that do nothing by default."""
 
 
@@ -287,7 +289,18 @@ class TestUnused:
                 {"finetune.label_smoothing", "finetune.label_smoothing_schedule"},
             ),
             ("finetune.weight_decay=0.1", set(), {"finetune.decayed", "finetune.weight_decay_schedule"}),
-            ("finetune.fixed_below=9", set(), {"finetune.fixed_steps", "finetune.patience"}),
+            (
+                "finetune.fixed_below=9",
+                {"finetune.mix"},
+                {"finetune.fixed_steps", "finetune.folds", "finetune.patience"},
+            ),
+            ("finetune.folds=3", {"finetune.folds", "finetune.mix"}, set()),
+            ("finetune.folds=3 finetune.fixed_below=9", set(), {"finetune.folds", "finetune.mix"}),
+            (
+                "finetune.folds=3 finetune.fixed_below=9 finetune.monitor=none",
+                {"finetune.folds", "finetune.mix"},
+                set(),
+            ),
         ],
     )
     def test_options_of_a_phase_beside_the_others(self, overrides: str, unused: set[str], used: set[str]) -> None:
@@ -393,3 +406,5 @@ def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() ->
     assert fit_to_target(practical, Classes).finetune.fixed_below == 1000
     settings = fit_to_target(practical, Number).finetune
     assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)
+    folded = config_of("recipe=practical", "finetune.folds=3")
+    assert fit_to_target(folded, Number).finetune.fixed_below == 1000

@@ -175,8 +175,13 @@ class Classes(Target):
         return {"loss": loss, "error": is_wrong.double().mean(dim=-1)}
 
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
-        """Probabilities, ``(T, N, C)``."""
-        return outputs.softmax(dim=-1)
+        """Probabilities, ``(T, N, C)``. Where ``fitted`` is not empty, it is an answer for every row, as far as it is
+        believed: ``(T, C)``, whose sum is its share of the mixture."""
+        probabilities = outputs.softmax(dim=-1)
+        if not fitted.numel():
+            return probabilities
+        answer = fitted.unsqueeze(-2)
+        return (1 - answer.sum(dim=-1, keepdim=True)) * probabilities + answer
 
     def guess(self, labels: Labels) -> Predictions:
         return np.full((len(labels), self.n_outputs), 1 / self.n_outputs)

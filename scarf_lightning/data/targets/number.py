@@ -35,7 +35,6 @@ class Number(Target):
     name: ClassVar[str] = "number"
     noun: ClassVar[str] = "numbers"
     heading: ClassVar[str] = "number"
-    n_fitted: ClassVar[int] = 2
     usual_metric: ClassVar[str] = "rmse"
     drawings: ClassVar[Mapping[str, str]] = {"predicted_against_true": "Predicted against true values"}
     column: str = ""

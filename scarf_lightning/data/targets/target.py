@@ -32,7 +32,6 @@ class Target(ABC):
     - ``noun``: the plural in sentences;
     - ``usual_metric``: the default metric of tables and verdicts;
     - ``heading``: of a column of labels or answers;
-    - ``n_fitted``: K, how many numbers `fit` estimates;
     - ``can_balance``: whether ``finetune.class_weight=balanced`` is allowed, which calls `balanced`;
     - ``can_smooth``: whether ``finetune.label_smoothing`` has a meaning, which calls `smoothed`;
     - ``drawings``: what a report draws of predictions: names of drawings, and how their titles begin.
@@ -42,7 +41,6 @@ class Target(ABC):
     noun: ClassVar[str]
     usual_metric: ClassVar[str]
     heading: ClassVar[str]
-    n_fitted: ClassVar[int] = 0
     can_balance: ClassVar[bool] = False
     can_smooth: ClassVar[bool] = False
     drawings: ClassVar[Mapping[str, str]] = {}

@@ -1,0 +1,130 @@
+"""Folds of the labels stop a fit, in place of validation rows, and say how far its network is believed.
+
+K networks of each trial train without a fold of the labels, and one more on all of them, from the same weights and on
+the same batches, in which a label that is left out weighs nothing. To the engine they are K + 1 trials::
+
+    trial                0 0 0 0 1 1 1 1
+    fold that is left    0 1 2 - 0 1 2 -
+
+A trial's networks stop together, by the loss of its labels, each predicted by the network that is blind to it. The last
+network is the trial's: the folds have chosen its number of steps.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.datamodule import EVALUATION_ROWS
+from ..engine.fit import fit
+from ..engine.lifting import let_leave
+from ..engine.stack import Stack
+from ..engine.stack_modules import Finetuning
+from ..errors import UsageError
+from ..losses.supervised import best_shares
+from ..methods import MethodResult, SupervisedPhase
+from ..metrics import log_loss, rmse
+from ..options import Config
+from ..randomness import Purpose
+
+FOLDED = ("control", "dropout", "label_smoothing", "bitempered", "scarf_augment")
+"""Methods of one fit with one loss, which never mixes a label that is left out into another row."""
+
+
+def are_folded(config: Config, n_labels: int) -> bool:
+    """Whether folds stop a fit on so many labels: with fewer than ``finetune.fixed_below``."""
+    return bool(config.finetune.folds) and n_labels < config.watched_from < np.inf
+
+
+def check_folds(config: Config) -> None:
+    """Refuse a method whose steps folds cannot choose by a `UsageError`."""
+    name = config.method["name"]
+    if are_folded(config, 0) and name not in FOLDED:
+        raise UsageError(f"method={name} does not go with finetune.folds; use finetune.folds=null.")
+    # Labels are validated in one batch, in which each network's outputs are there for the others.
+    if are_folded(config, EVALUATION_ROWS):
+        raise UsageError(f"finetune.folds needs a finetune.fixed_below of at most {EVALUATION_ROWS}.")
+
+
+def dealt(strata: Any, n_folds: int, random: np.random.Generator) -> Any:
+    """The fold of each row ``(n,)``: of each stratum, and of all rows, the folds have equally many but for one.
+
+    >>> np.bincount(dealt(np.array([0, 0, 0, 1, 1, 1, 2]), 3, np.random.default_rng(0)))
+    array([3, 2, 2])
+    """
+    # The place of each row among all, stratum by stratum and each in random order.
+    places = np.lexsort((random.permutation(len(strata)), strata)).argsort()
+    return places % n_folds
+
+
+class FoldedFinetuning(Finetuning):
+    """Fine-tuning that is validated on labels which were left out, with the same result for all networks of a trial.
+
+    Attributes:
+        blind: for each network the one of its trial that is not shown a label, ``(T * (K + 1), n)``.
+    """
+
+    blind: Tensor
+
+    def validation_metrics(self, given: Any) -> Any:
+        here = self.classifier(given[0])
+        # Networks that have left have no outputs.
+        every = here.new_full((len(self.blind), *here.shape[1:]), torch.nan)
+        every[self.roster.index] = here
+        blind = self.roster.of(self.blind).unsqueeze(-1).expand_as(here)
+        return self._target.validation(every.gather(0, blind), given[1])
+
+
+def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[MethodResult, Stack, Any]:
+    """Train each trial for as long as its folds choose.
+
+    Returns:
+        The result, the stack whose predictions are mixed, and the columns ``finetune_chosen_steps`` and
+        ``mixed_share``, ``(T,)`` each.
+    """
+    data, target, settings = stack.data, stack.table.target, phase.settings
+    n_folds: Any = settings.folds
+    size, numbers = n_folds + 1, list[int]()
+    networks: list[Any] = []
+    for trial, labels in zip(stack.trials, data.labels, strict=True):
+        fold = dealt(target.strata(labels), n_folds, stack.streams.numpy(trial, Purpose.FOLDS))
+        networks += [fold + len(networks)] * size
+        # Curves are of the last network.
+        numbers += [-1] * n_folds + [trial]
+    blind, places = np.array(networks), range(len(networks))
+    positions = [place // size for place in places]
+    folded = stack.of(positions)
+    own = folded.data
+    folded = replace(folded, data=replace(own, validation=own.labelled, validation_labels=own.labels))
+
+    loss = target.choose(classifier=log_loss, regressor=rmse)
+    examples = method.examples(folded)
+    # A label that is left out weighs nothing.
+    weights = torch.from_numpy(blind != np.array(places)[:, None]).to(stack.hardware.device, stack.hardware.dtype)
+    weights = weights * (1 if examples.weights is None else examples.weights)
+    settings = replace(settings, monitor="loss", metric=None, min_steps=0, max_steps=settings.fixed_steps)
+    module = FoldedFinetuning()
+    module.blind = folded.on_device(blind)
+    examples, start = replace(examples, weights=weights), phase.of(positions).pretrained
+    folded.begin_finetuning(module, settings, examples, start, supervision=method)
+    trained = fit(
+        "finetune", module, folded.datamodule, trials=tuple(numbers), hardware=stack.hardware, watch=stack.watch
+    )
+
+    last = places[n_folds::size]
+    unseen = folded.predict(module.classifier, own.labelled)[blind[last], range(blind.shape[1])]
+    constants = target.soft(data.labels).mean(axis=1, keepdims=True)
+    shares = settings.mix * best_shares(unseen, constants, data.labels, loss)
+    fitted = data.preprocessing.target
+    # The mean is the network's 0, so a number's mixture with it has a smaller deviation.
+    fitted = fitted * (1 - shares * [0, 1]) if fitted.size else shares * constants[:, 0]
+    let_leave(module.classifier, module.make_optimizer(), torch.tensor(last))
+    data = replace(data, preprocessing=replace(data.preprocessing, target=fitted))
+    stack = replace(stack, data=data, device_table=stack.datamodule.table)
+    predictions, final = stack.predict(module.classifier, data.predicted), trained.of(last)
+    chosen = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
+    # The networks of a trial share the time.
+    fits, seconds = np.full(len(last), size), final.seconds * size
+    return MethodResult(predictions, final, fits, seconds, final.diverged), stack, chosen
