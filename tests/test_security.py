@@ -1,10 +1,13 @@
 """SECURITY.md: every promise names the tests that hold it, and these exist."""
 
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import scarf_lightning
 from tests.documentation import ROOT
 
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -35,3 +38,44 @@ def test_a_test_that_is_named_exists(file: str, name: str) -> None:
 def test_every_promise_names_a_test() -> None:
     assert len(promises()) > 10
     assert [promise for promise in promises() if "`test_" not in promise and "`tests/" not in promise] == []
+
+
+PACKAGE = Path(scarf_lightning.__file__).parent
+READERS = {"read_text", "read_bytes", "loads", "open", "read_parquet", "read_json", "ParquetFile", "read_schema"}
+"""Functions and methods of libraries that read a file, or the text of one."""
+LOADERS = {"json", "yaml", "OmegaConf", "torch", "np", "pickle", "joblib"}
+"""Those whose ``load`` reads a file."""
+READ_BY_THEM = {
+    "cli/commands.py": {"read_text"},  # conf/ of the package
+    "cli/streams.py": {"open"},  # the null device
+    "data/sources/openml.py": {"read_text", "read_bytes", "open"},  # the client's cache, by its checksums
+    "data/sources/table_file.py": {"read_bytes", "read_json", "ParquetFile", "read_schema"},  # a table, as data
+    "machine.py": {"read_text"},  # the system
+    "options/plugins.py": {"read_bytes"},  # modules that the user names
+    "reporting/making.py": {"read_text"},  # figures that it has just written, and the package's own files
+    "results/claims.py": {"read_text"},  # the system
+    "results/files.py": {"open"},
+    "results/index.py": {"loads"},
+    "results/kept_looks.py": {"open"},  # to write
+    "results/loading.py": {"read_parquet"},
+    "results/records.py": {"loads"},
+    "sweeping/folders.py": {"open", "load"},  # a regular file of bounded size, by OmegaConf's safe loader
+}
+"""Modules that call them: those below `results` on bytes that `results.files.read_bytes` has read within limits."""
+
+
+def called_readers(file: Path) -> set[str]:
+    """The readers that a module calls as methods or by their modules; functions of its own package have plain names."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_loader = node.func.attr == "load" and ast.unparse(node.func.value) in LOADERS
+            if is_loader or node.func.attr in READERS:
+                found.add(node.func.attr)
+    return found
+
+
+def test_files_of_strangers_are_read_by_the_one_reader_within_limits() -> None:
+    found = {file.relative_to(PACKAGE).as_posix(): called_readers(file) for file in PACKAGE.rglob("*.py")}
+
+    assert {name: readers for name, readers in found.items() if readers} == READ_BY_THEM

@@ -156,7 +156,7 @@ def report(
         command=command_of("report.py", [*flags, *asked], given),
         sections=more,
     )
-    index = write_report(page, Path(out or f"reports/{subject.name}"))
+    index = write_report(page, Path(out or f"reports/{subject.name}").expanduser())
     page.answers.remember()
     return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, _tables(page))
 
@@ -227,7 +227,7 @@ def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str |
         return columns(compose(tuple(overrides)))
 
     if results is not None:
-        return folder_subject(Path(results), overrides, plugins, row_of)
+        return folder_subject(Path(results).expanduser(), overrides, plugins, row_of)
     # Such as +experiment=NAME, of the file experiment/NAME.yaml.
     of_user = [group.name for folder in compose.folders for group in folder.iterdir()]
     sections = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES)]

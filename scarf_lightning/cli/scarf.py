@@ -69,7 +69,7 @@ def run(arguments: list[str]) -> int:
         fault = f"scarf has no command {command}"
         raise UsageError(unknown_name(fault, command, MEANINGS, "its commands", full_list="scarf --help"))
     asked = make_parser().parse_args([command, *words])
-    return show_cells(Path(asked.folder)) if command == "results" else check(asked.module)
+    return show_cells(Path(asked.folder).expanduser()) if command == "results" else check(asked.module)
 
 
 def make_parser() -> Parser:

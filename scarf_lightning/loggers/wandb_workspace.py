@@ -10,6 +10,7 @@ from ..metrics import Metric
 from ..options.axes import BASES
 from ..options.run_settings import WandbSettings
 from ..results import write_whole
+from ..results.records import parsed, read_json
 from .wandb_runs import EPOCH, FOLDER, group_name
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def save_workspace(group: str, axes: Sequence[str], metric: Metric, settings: Wa
     from wandb_workspaces.workspaces.interface import RunsetSettings, Workspace
 
     group, file = group_name(group), results / FOLDER / ADDRESSES
-    addresses = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    addresses = parsed(dict[str, str], read_json(file), ADDRESSES) if file.exists() else {}
     if group in addresses:
         workspace = Workspace.from_url(addresses[group])
     else:

@@ -136,7 +136,7 @@ def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]
 def _is_own(folder: Path) -> bool:
     """Tell whether a folder holds files of Lightning's loggers and nothing else. A record of the store, or a copy of
     one, may have the same name."""
-    if folder.is_symlink() or not folder.is_dir():
+    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
         return False
     ours = {path for pattern in OF_LIGHTNING for path in folder.glob(pattern) if path.is_file()}
     return bool(ours) and ours == set(folder.iterdir())

@@ -14,7 +14,7 @@ from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, source_commit
 from ..results.claims import folder_time
-from ..results.files import UNFINISHED, DamagedRecordError, read_bytes, remove_unfinished, temporary
+from ..results.files import UNFINISHED, DamagedRecordError, read_bytes, refuse_links, remove_unfinished, temporary
 from ..screen import escaped
 from ..version import __version__
 from .answer import answer_sections
@@ -135,15 +135,13 @@ def write_report(report: Report, folder: Path) -> Path:
         UsageError: the folder holds files that are not a report, or a link leads elsewhere.
     """
     index = folder / "index.html"
+    refuse_links(folder, *(folder / name for name in FOLDERS))
     folder.mkdir(parents=True, exist_ok=True)
     # Another thread may write a report here. It puts its page first, so what is there now is known to the page by then.
     there = [each for each in folder.iterdir() if not each.name.startswith(UNFINISHED)]
     # A folder of the user's own files is left alone, whatever its name.
     if there and not _is_report(index):
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
-    for name in FOLDERS:
-        if (folder / name).is_symlink():
-            raise UsageError(f"{folder / name} is a link, and is not written through; remove it.")
     remove_unfinished(folder, folder_time(folder))
     with temporary(index) as made:
         _write_files(report, made)

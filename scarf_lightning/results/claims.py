@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from .files import remove, surely, temporary
+from .files import refuse_links, remove, surely, temporary
 
 FOLDER = "claim"
 TOKEN = re.compile(r"(?P<pid>\d{1,9})\.(?P<started>\w+)\.(?P<space>\w+)\.\w+", re.ASCII)
@@ -103,6 +103,7 @@ class Claim:
 @contextmanager
 def claim(folder: Path) -> Iterator[Claim | None]:
     """The claim to a folder while the block runs, or None if a living process holds it."""
+    refuse_links(folder, folder / FOLDER)
     token = _token()
     held = Claim(folder, token)
     _held.add(token)
@@ -175,9 +176,8 @@ def _take_over(folder: Path, token: str) -> bool:
     if not paths or not all(_is_stale(path, now) for path in paths):
         return False
     try:
-        # All processes try the same file, so that one succeeds.
-        # First, so that its new name never looks old.
-        os.utime(paths[0])
+        # All processes try the same file, so that one succeeds; first, so that its new name never looks old.
+        os.utime(paths[0], follow_symlinks=False)
         mine = paths[0].rename(paths[0].with_name(token))
     except FileNotFoundError:
         # Released, or another was first.
@@ -206,7 +206,7 @@ def _tokens(folder: Path) -> list[Path]:
 def _is_stale(path: Path, now: float) -> bool:
     """True if a file of a claim is too old, is from the future, or is that of a dead process."""
     try:
-        stamp = path.stat().st_mtime
+        stamp = path.lstat().st_mtime
     except FileNotFoundError:
         # Another process has it by now.
         return False

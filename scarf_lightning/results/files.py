@@ -16,6 +16,8 @@ HOUR = 3600.0
 SET_ASIDE = "set_aside"
 SHARED = ("datasets", "failures", "pretrained")
 """Folders beside the cells that every run writes into."""
+PROBE = 1_000_000
+"""Bytes of a file that is written to try a folder: about those of a record."""
 
 
 class DamagedRecordError(Exception):
@@ -58,6 +60,7 @@ def write_whole(target: Path, content: str | bytes, *, is_synced: bool = True) -
 
     Without ``is_synced`` a crash of the machine may leave it empty, and nothing waits for the disk.
     """
+    refuse_links(target.parent)
     sync = _sync if is_synced else bool
     target.parent.mkdir(parents=True, exist_ok=True)
     with temporary(target) as file:
@@ -133,40 +136,44 @@ def surely(tidy: Callable[[], None]) -> None:
         raise
 
 
-def check_folder(results: Path, *, writable: bool) -> None:
-    """Check that results can be in this folder, which need not exist. ``writable`` makes it.
+def refuse_links(*paths: Path) -> None:
+    """Refuse to write into what is a link: in a folder that someone gave you it may lead anywhere.
 
     Raises:
-        UsageError: it is a file or lies in one, a folder of notes in it is a link, or nothing can be written to it or
-            to such a folder, as to one that another user has made and closed.
+        UsageError: one of them is; it is named.
+    """
+    for path in paths:
+        if path.is_symlink():
+            raise UsageError(f"{path} is a link, and is not written through; remove it.")
+
+
+def check_folder(results: Path, *, writable: bool) -> None:
+    """Check that results can be in this folder, which need not exist. ``writable`` makes it, and tries a file in it.
+
+    Raises:
+        UsageError: it is a file or lies in one, its name is no text, something in it is a link, or nothing can be
+            written to it or to a folder of notes in it, as to one that another user has made and closed.
     """
     there = next(path for path in (results, *results.absolute().parents) if path.exists())
     if not there.is_dir():
         raise UsageError(f"paths.results={results} cannot be used: {there} is not a folder; name another one.")
-    if writable:
-        try:
+    place = results
+    try:
+        # Records name it.
+        str(results.absolute()).encode()
+        refuse_links(*results.iterdir() if there == results else ())
+        if writable:
             results.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unwritable(results, results, error) from error
-        for place in (results, *(results / name for name in SHARED)):
-            # A link in a folder that someone gave you would let a run write elsewhere.
-            if place != results and place.is_symlink():
-                raise UsageError(f"paths.results={results}: {place} is a link, and is not written through; remove it.")
-            try:
-                if place.exists():
-                    with temporary(place / "probe") as probe:
-                        probe.touch()
-            except OSError as error:
-                raise _unwritable(results, place, error) from error
-
-
-def _unwritable(results: Path, place: Path, error: OSError) -> UsageError:
-    if place == results:
-        return UsageError(f"paths.results={results} cannot be written to: {_reason(error)}; name another folder.")
-    return UsageError(
-        f"paths.results={results} cannot be written to: {place}: {_reason(error)}; give the group rights to it, as by "
-        "`chmod -R g+rwX` and `umask 002`, or name another folder."
-    )
+            for place in (results, *(results / name for name in SHARED if (results / name).exists())):
+                with temporary(place / "probe") as probe:
+                    probe.write_bytes(bytes(PROBE))
+    except UnicodeEncodeError as error:
+        raise UsageError(f"paths.results={results!r}: the name is not UTF-8; name another folder.") from error
+    except OSError as error:
+        hint = "name another folder"
+        if place != results:
+            hint = f"give the group rights to it, as by `chmod -R g+rwX` and `umask 002`, or {hint}"
+        raise UsageError(f"paths.results={results} cannot be written to: {place}: {_reason(error)}; {hint}.") from error
 
 
 def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
@@ -175,6 +182,7 @@ def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
     They keep their places under ``results/set_aside/<time>/``, and the reason is kept beside them. The sentence names
     all three.
     """
+    refuse_links(results / SET_ASIDE)
     place = results / SET_ASIDE / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid4().hex[:4]}"
     named = ", ".join(str(path.relative_to(results)) for path in paths)
     write_whole(place / "reason.txt", f"{named}: {reason}\n")

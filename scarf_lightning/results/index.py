@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.targets import Target, target_from_plain
+from ..errors import UsageError
 from .files import UNFINISHED, DamagedRecordError, read_bytes, write_whole
 from .records import MOST_JSON, WEIGHTS, Row
 from .store import DESCRIPTION, Stored, check_columns, read_cell
@@ -131,8 +132,8 @@ def _keep(cell: Path, files: str, stored: Stored) -> None:
         # 1, 1.0 and True are equal, and not the same.
         columns[name] = values[:1] if len(set(map(repr, values))) == 1 else values
     text = json.dumps([files, rows.size, stored.target.plain(), columns]).encode()
-    # A folder that cannot be written to has none.
-    with suppress(OSError):
+    # A folder that cannot be written to, or is a link, has none.
+    with suppress(OSError, UsageError):
         write_whole(cell / FILE, sha256(text).hexdigest().encode() + b"\n" + text, is_synced=False)
 
 

@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .files import DamagedRecordError, read_bytes
+from ..errors import UsageError
+from .files import DamagedRecordError, read_bytes, refuse_links
 from .records import MOST_JSON, from_json
 
 FILE = "looks.jsonl"
@@ -38,6 +39,7 @@ def keep_looks(results: Path, looks: Sequence[Mapping[str, Any]]) -> bool:
         by_cell[look["pairs"][0][0]].append(json.dumps(look, sort_keys=True))
     try:
         for cell, lines in by_cell.items():
+            refuse_links(results / cell)
             # Nobody's link sends them elsewhere.
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
             number = os.open(results / cell / FILE, flags, 0o666)
@@ -46,6 +48,6 @@ def keep_looks(results: Path, looks: Sequence[Mapping[str, Any]]) -> bool:
                 os.write(number, "\n".join(["", *lines, ""]).encode())
             finally:
                 os.close(number)
-    except OSError:
+    except (OSError, UsageError):
         return False
     return True

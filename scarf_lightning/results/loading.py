@@ -130,7 +130,7 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     Raises:
         UsageError: no such folder or cell, or no results in it that can be used.
     """
-    folder = Path(folder)
+    folder = Path(folder).expanduser()
     known, cells = _fingerprints(folder), list[tuple[Path, Stored]]()
     damaged: dict[Path, str] = {}
     for name in known if fingerprints is None else fingerprints:
@@ -187,7 +187,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description is damaged.
     """
-    stored = _described(Path(results) / fingerprint)
+    stored = _described(Path(results).expanduser() / fingerprint)
     curves, damaged = read_curves(stored)
     _warn(damaged, "has no curves")
     rows = [stored.rows[trial] for trial in sorted(stored.rows)]
@@ -204,7 +204,7 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
     """
     from safetensors.numpy import load
 
-    stored = _described(Path(results) / fingerprint, weights=True)
+    stored = _described(Path(results).expanduser() / fingerprint, weights=True)
     trials: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
         try:
@@ -232,7 +232,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     """
     import pandas as pd
 
-    predictions, damaged = read_predictions(_described(Path(results) / fingerprint))
+    predictions, damaged = read_predictions(_described(Path(results).expanduser() / fingerprint))
     _warn(damaged, "has no predictions")
     if not predictions:
         raise UsageError(

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UsageError
 from .claims import Claim, LostClaimError
-from .files import DamagedRecordError, UnreadableRecordError, temporary
+from .files import DamagedRecordError, UnreadableRecordError, refuse_links, temporary
 from .records import WEIGHTS, Row, as_safetensors, check_contents, fields_of, read_file, read_record, read_sealed
 from .store import Store
 
@@ -87,13 +88,14 @@ class PretrainingStore(Store):
 
     def load(self, trials: Sequence[int]) -> dict[int, PretrainedTrial]:
         """The trials among ``trials`` that are there; damaged ones are left out, with a warning that names them."""
+        refuse_links(self.folder, self.records)
         loaded = {}
         for trial in trials:
             place = self._place(trial)
             try:
                 loaded[trial] = self._load(trial)
                 # The trials that were used last are evicted last.
-                os.utime(place)
+                os.utime(place, follow_symlinks=False)
             except FileNotFoundError:
                 continue
             except DamagedRecordError as error:
@@ -182,8 +184,9 @@ def evict(results: Path, max_gb: float) -> int:
     """Remove the least recently used trials until the others fit, and return how many were removed."""
     uses = []
     for trial in (results / PretrainingStore.WITHIN).glob(f"*/{PretrainingStore.RECORDS}/{TRIAL}"):
-        # Another process may have evicted it.
-        with suppress(FileNotFoundError):
+        # Another process may have evicted it, and what a link leads to is no part of the cache.
+        with suppress(FileNotFoundError, UsageError):
+            refuse_links(trial, trial.parent, trial.parent.parent)
             uses.append((trial.stat().st_mtime, (trial / WEIGHTS).stat().st_size, trial))
     total, n_removed = sum(size for _, size, _ in uses), 0
     for _, size, trial in sorted(uses):

@@ -79,6 +79,11 @@ def from_json(content: bytes, name: str) -> Row:
     return fields
 
 
+def read_json(path: Path) -> Row:
+    """The fields in a file of JSON that somebody else may have written; raises what `read_sealed` does."""
+    return from_json(read_bytes(path, MOST_JSON), path.name)
+
+
 def read_sealed(path: Path) -> Row:
     """The fields that `sealed` was given.
 
@@ -86,7 +91,7 @@ def read_sealed(path: Path) -> Row:
         DamagedRecordError: the file is torn, or is not as it was written.
         FileNotFoundError: there is no such file.
     """
-    content = from_json(read_bytes(path, MOST_JSON), path.name)
+    content = read_json(path)
     try:
         is_sealed = content.pop(SEAL, None) == _seal(content)
     except ValueError as error:

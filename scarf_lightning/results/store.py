@@ -38,21 +38,20 @@ from .files import (
     DamagedRecordError,
     OtherVersionError,
     UnreadableRecordError,
-    read_bytes,
+    refuse_links,
     remove_unfinished,
     set_aside,
     write_whole,
 )
 from .identity import fingerprint
 from .records import (
-    MOST_JSON,
     PREDICTIONS,
     WEIGHTS,
     Row,
     as_safetensors,
     fields_of,
-    from_json,
     read_file,
+    read_json,
     read_record,
     record_folders,
     sealed,
@@ -275,6 +274,7 @@ class Store(ABC):
     @contextmanager
     def claim(self, *, waits: bool = False) -> Iterator[Claim | None]:
         """The right to add records; None while another process has it, or ``waits`` until it is free."""
+        refuse_links(self.records)
         claimed = claim_when_free if waits else claim
         with claimed(self.folder) as held:
             # Who holds the claim is alone here: what others left unfinished is waste.
@@ -315,6 +315,7 @@ class Store(ABC):
 
     def _add(self, name: str, values: Row, files: Mapping[str, bytes], claim: Claim | None) -> None:
         """Keep one record, see `write_record`."""
+        refuse_links(self.folder, self.records)
         write_record(self.records / name, self.CONTENTS, self.fingerprint, values, files, claim)
 
 
@@ -444,7 +445,7 @@ def _release_of(cell: Path) -> str:
     """The version of the package that trained a cell, by any of its stacks, in whichever layout they are."""
     for file in sorted(cell.glob(f"*/*/{ENVIRONMENT}")):
         with suppress(DamagedRecordError, OSError, LookupError, TypeError):
-            return str(from_json(read_bytes(file, MOST_JSON), ENVIRONMENT)["packages"]["scarf-lightning"])[:20]
+            return str(read_json(file)["packages"]["scarf-lightning"])[:20]
     return "unknown"
 
 

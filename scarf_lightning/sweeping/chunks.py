@@ -22,7 +22,8 @@ from ..options import load_plugins, read
 from ..options.run_settings import ChunkSettings
 from ..options.settings import TrainerSettings
 from ..results import folder_time, give_back
-from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
+from ..results.files import HOUR, DamagedRecordError, remove_older, remove_unfinished, write_whole
+from ..results.records import read_json
 from .cell import Cell
 from .plan import Group
 
@@ -38,7 +39,7 @@ MAX_JOBS = {"slurm": 1000}
 """The usual limit of a job array."""
 ROUNDING = 1 + 1e-9
 KEPT_DAYS = 30
-UNUSABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+UNUSABLE = (DamagedRecordError, OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What is raised where a file of JSON is torn, or holds something else than what was written."""
 
 
@@ -181,7 +182,7 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
             for cell in chunk.cells:
                 values = {field.name: getattr(cell, field.name) for field in fields(cell)}
                 content.append(values)
-            write_whole(folder / f"{number:05d}.json", json.dumps(content, indent=1, default=asdict) + "\n")
+            write_whole(folder / f"{number:05d}.json", json.dumps({"cells": content}, indent=1, default=asdict) + "\n")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         # Another sweep may have chunks here, or nothing was written.
@@ -191,23 +192,24 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
     return folder
 
 
-def read_chunk(file: str | None) -> list[Cell]:
-    """The cells of a chunk.
+def read_chunk(file: str | None, *, imports: bool = True) -> list[Cell]:
+    """The cells of a chunk; ``imports`` the plugins that they name.
 
     Raises:
-        UsageError: no file is given, since only the sweeper starts jobs; or the file is torn.
+        UsageError: no file is given, since only the sweeper starts jobs; the file is torn; or a plugin is not imported.
     """
     if file is None:
         raise UsageError("a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone.")
     try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        content = read_json(Path(file))["cells"]
         plugins = [each["config"]["plugins"] for each in content]
     except UNUSABLE as error:
         raise UsageError(f"{file} cannot be used: it does not hold the cells of a job; repeat the command.") from error
     cells = []
     for each, its_plugins in zip(content, plugins, strict=True):
         # The command that wrote the file has named them: it is a message to its own job.
-        load_plugins(its_plugins)
+        if imports:
+            load_plugins(its_plugins)
         # JSON has neither tuples nor configurations.
         overrides, config = tuple(each["overrides"]), read(each["config"])
         cells.append(Cell(**each | {"overrides": overrides, "config": config}))

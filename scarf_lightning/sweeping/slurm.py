@@ -23,12 +23,13 @@ from pathlib import Path
 
 from ..errors import RecordWarning, UsageError, counted
 from ..options.option import Options, option
-from ..results.files import write_whole
+from ..results.files import DamagedRecordError, read_bytes, write_whole
 from .cell import State, survey
 from .chunks import Chunk, read_chunk, write_chunks
 
 ARRAY, IN_ARRAY = "array", "The job array {} is in the queue.\n"
 """The name and the content of the file that names an array."""
+MOST_BYTES = 1_000
 JOB = r"\d{1,18}"
 """The number of an array. To Slurm's programs a name, a list or an option may stand in its place."""
 MINUTES_AT_LEAST = 30
@@ -119,7 +120,11 @@ class Slurm:
         their cells."""
         attached, queued = dict[Path, str](), set[str]()
         for folder, number in known_arrays(results).items():
-            keys = {cell.key for file in folder.glob("*.json") for cell in read_chunk(str(file))}
+            keys = set[str]()
+            for file in folder.glob("*.json"):
+                # Cells of plugins that this command does not name are others, and no file imports a module.
+                with suppress(UsageError):
+                    keys |= {cell.key for cell in read_chunk(str(file), imports=False)}
             if wanted.isdisjoint(keys):
                 continue
             if tasks_in_queue(number):
@@ -193,7 +198,10 @@ def known_arrays(results: Path) -> dict[Path, str]:
     folders of their chunks and logs. A warning names a file that cannot be used."""
     arrays = {}
     for file in sorted(results.absolute().glob(f"chunks/*/{ARRAY}")):
-        named = re.fullmatch(IN_ARRAY.format(f"({JOB})"), file.read_text(encoding="ascii", errors="replace"), re.ASCII)
+        text = ""
+        with suppress(FileNotFoundError, DamagedRecordError):
+            text = read_bytes(file, MOST_BYTES).decode("ascii", "replace")
+        named = re.fullmatch(IN_ARRAY.format(f"({JOB})"), text, re.ASCII)
         # The folder is removed when the array has ended, so it must not be elsewhere.
         if named and not file.parent.is_symlink():
             arrays[file.parent] = named[1]

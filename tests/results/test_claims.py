@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from scarf_lightning.errors import UsageError
 from scarf_lightning.results import LostClaimError, folder_time, give_back, is_claimed
 from scarf_lightning.results import claims as module
 from scarf_lightning.results.claims import STALE_AFTER, Claim, claim, claim_when_free
@@ -227,6 +228,34 @@ class TestTakeover:
         assert held(folder) is is_respected
         assert is_free(folder) is not is_respected
         assert path.exists() is is_respected
+
+    def test_the_living_process_of_another_user_keeps_it(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whom this user may send no signal."""
+        pid, started, space, name = ended_process().split(".")
+
+        def forbidden(*_: int) -> None:
+            raise PermissionError
+
+        claimed_by(folder, f"{pid}.{started}.{space}.{name}")
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "kill", forbidden)
+            assert held(folder)
+            assert not is_free(folder)
+            give_back(folder)
+            assert held(folder)
+        assert is_free(folder)
+
+    @pytest.mark.parametrize("linked", [".", "claim"])
+    def test_none_is_made_or_taken_through_a_link(self, folder: Path, tmp_path: Path, linked: str) -> None:
+        token = claimed_by(tmp_path / "mine", ELSEWHERE, age=2 * STALE_AFTER)
+        before = token.stat()
+        place = folder / linked
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(tmp_path / "mine" / ("claim" if linked == "claim" else ""))
+
+        with pytest.raises(UsageError, match=f"{place.name} is a link, and is not written through"), claim(folder):
+            pass
+        assert (list(token.parent.iterdir()), token.stat()) == ([token], before)
 
     def test_one_of_exactly_the_oldest_age_is_respected(self, folder: Path) -> None:
         path = claimed_by(folder, ELSEWHERE)

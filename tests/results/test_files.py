@@ -203,7 +203,7 @@ class TestFolder:
     @pytest.mark.parametrize(
         ("closed", "said"),
         [
-            ("results", r"cannot be written to: Permission denied; name another folder\."),
+            ("results", r"cannot be written to: .*/results: Permission denied; name another folder\."),
             # As with umask 077, where each folder belongs to the one who came first.
             *(
                 (name, f"cannot be written to: .*/{name}: Permission denied; give the group")
@@ -216,22 +216,45 @@ class TestFolder:
     ) -> None:
         for name in ("datasets", "failures", "pretrained"):
             (tmp_path / "results" / name).mkdir(parents=True)
-        usual = Path.touch
-        monkeypatch.setattr(Path, "touch", lambda path: (refuse if path.parent.name == closed else usual)(path))
+        usual = Path.write_bytes
+
+        def write(path: Path, content: bytes) -> int:
+            return (refuse if path.parent.name == closed else usual)(path, content)
+
+        monkeypatch.setattr(Path, "write_bytes", write)
 
         check_folder(tmp_path / "results", writable=False)
         with pytest.raises(UsageError, match=said):
             check_folder(tmp_path / "results", writable=True)
 
-    def test_nothing_is_written_through_a_link_within_it(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("name", ["failures", "tables", "chunks", "set_aside", "0123456789abcdef"])
+    def test_nothing_is_written_through_a_link_within_it(self, tmp_path: Path, name: str) -> None:
         results, docs = tmp_path / "results", tmp_path / "docs"
         for folder in (results, docs):
             folder.mkdir()
-        (results / "failures").symlink_to(docs)
+        (results / name).symlink_to(docs)
+        said = f"{name} is a link, and is not written through; remove it"
 
-        with pytest.raises(UsageError, match="failures is a link, and is not written through; remove it"):
-            check_folder(results, writable=True)
+        for is_writable in (False, True):
+            with pytest.raises(UsageError, match=said):
+                check_folder(results, writable=is_writable)
+        with pytest.raises(UsageError, match=said):
+            write_whole(results / name / "a", "a")
         assert list(docs.iterdir()) == []
+
+    def test_one_whose_name_no_record_can_hold_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="the name is not UTF-8; name another folder"):
+            check_folder(tmp_path / "\udcff", writable=True)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_one_without_space_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: Any) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+        with pytest.raises(UsageError, match=r"cannot be written to: .*: No space left on device; name another"):
+            check_folder(tmp_path, writable=True)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,14 @@ def test_a_summary_that_is_none_is_made_anew(cell: Path, ruin: Callable[[Path], 
     assert not is_read_again(cell)
 
 
+def test_none_is_written_into_a_linked_cell(cell: Path, tmp_path: Path) -> None:
+    (tmp_path / cell.name).symlink_to(cell)
+
+    read_summary(tmp_path / cell.name, TRIALS)
+
+    assert not (cell / index_module.FILE).exists()
+
+
 def test_a_folder_in_the_place_of_a_summary_is_none(cell: Path) -> None:
     (cell / index_module.FILE).mkdir()
     assert is_read_again(cell)

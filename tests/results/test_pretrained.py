@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scarf_lightning.errors import UsageError
 from scarf_lightning.results import PretrainedTrial, PretrainingStore, fingerprint, pretraining_identity
 from scarf_lightning.results.claims import claim
 from scarf_lightning.results.files import UNFINISHED
@@ -146,6 +147,24 @@ class TestBound:
         assert list((store.folder / "trials").glob(f"{UNFINISHED}*")) == []
         assert evict(store.results, 2 * size / GIGABYTE) == 0
         assert evict(store.results, (2 * size - 1) / GIGABYTE) == 1
+
+    @pytest.mark.parametrize("linked", ["", "trials"])
+    def test_nothing_outside_is_removed_or_touched(self, store: PretrainingStore, tmp_path: Path, linked: str) -> None:
+        mine = tmp_path / "mine"
+        (mine / "trials" / "0000").mkdir(parents=True)
+        (mine / "trials" / "0000" / WEIGHTS).write_bytes(b"mine")
+        before = {path: path.stat() for path in mine.rglob("*")}
+        place = store.folder / linked
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(mine / linked)
+
+        evict(store.results, 0)
+        new = [some_pretrained(1)]
+        for use in (lambda: store.load([0]), lambda: store.claim().__enter__(), lambda: store.add(new)):
+            with pytest.raises(UsageError, match="is a link, and is not written through"):
+                use()
+
+        assert {path: path.stat() for path in mine.rglob("*")} == before
 
     def test_the_bound_is_one_for_all_pretrainings_and_holds_after_each_that_is_added(
         self, store: PretrainingStore

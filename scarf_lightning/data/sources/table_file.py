@@ -31,7 +31,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
 """Arguments by which a number is the float nearest to its text. In pandas 3 it always is."""
 UNREADABLE = (
-    *(ValueError, OSError, EOFError, KeyError, TypeError, AttributeError),
+    *(ValueError, OSError, EOFError, KeyError, TypeError, AttributeError, RecursionError),
     *(pd.errors.ParserWarning, zlib.error, zipfile.BadZipFile, pa.ArrowException),
 )
 """What the readers raise if a file is damaged, or has another format than its name says."""
