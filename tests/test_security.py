@@ -59,6 +59,7 @@ READ_BY_THEM = {
     "results/kept_looks.py": {"open"},  # to write
     "results/loading.py": {"read_parquet"},
     "results/records.py": {"loads"},
+    "sweeping/composer.py": {"read_text", "load"},  # conf/, and folders of --config-dir, which are code
     "sweeping/folders.py": {"open", "load"},  # a regular file of bounded size, by OmegaConf's safe loader
 }
 """Modules that call them: those below `results` on bytes that `results.files.read_bytes` has read within limits."""
