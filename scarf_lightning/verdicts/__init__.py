@@ -10,7 +10,7 @@ SciPy is imported by the functions that use it, so that a run that has nothing t
 """
 
 from ..intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
-from .answers import ANSWERS, Answer, Levels, answer_of, corrected
+from .answers import ANSWERS, Answer, Levels, answer_of
 from .centres import median_gain, median_levels
 from .compare import ComparedResults, compare
 from .effects import Cell, Effect, answered, frame_of
@@ -29,12 +29,10 @@ from .pairs import (
     paired_test,
     reference_win_matrix,
     relative_gains,
-    surviving_wins,
     welch_test,
     win_matrix,
 )
 from .power import chance_of_answer
-from .ranks import FriedmanTest, Ranking, friedman_test, rank_competitors, wilcoxon_cliques, wilcoxon_tests
 from .rows_and_fits import ErrorParts, error_parts, unseen_values
 from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
 from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables, rows_interval
@@ -42,12 +40,12 @@ from .worth import Worth, worth_in_labels
 
 __all__ = [
     "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "Cell", "ComparedResults", "Contrast", "Effect", "ErrorParts",
-    "FriedmanTest", "Grid", "Interval", "Levels", "Pair", "Ranking", "ScoreArray", "TTest", "Test", "Trials", "Verdict",
+    "Grid", "Interval", "Levels", "Pair", "ScoreArray", "TTest", "Test", "Trials", "Verdict",
     "WinMatrix", "Worth", "added_values", "against", "answer_of", "answered", "answers_together", "cell_means",
-    "chance_of_answer", "combined", "compare", "compared_pairs", "corrected", "error_parts", "frame_of",
-    "friedman_test", "gain_table", "holm", "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables",
+    "chance_of_answer", "combined", "compare", "compared_pairs", "error_parts", "frame_of",
+    "gain_table", "holm", "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables",
     "main_effects", "mean_interval", "median_gain", "median_levels", "overlap_ratio", "paired_test",
-    "pretraining_grid", "rank_competitors", "reference_win_matrix", "relative_gains", "row_values", "rows_interval",
-    "score_array", "scores_of", "surviving_wins", "unseen_values", "verdict_on", "welch_test", "wilcoxon_cliques",
-    "wilcoxon_tests", "win_matrix", "worth_in_labels",
+    "pretraining_grid", "reference_win_matrix", "relative_gains", "row_values", "rows_interval",
+    "score_array", "scores_of", "unseen_values", "verdict_on", "welch_test",
+    "win_matrix", "worth_in_labels",
 ]  # fmt: skip

@@ -16,7 +16,6 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from ..intervals import LEVEL, Interval
-from .pairs import holm
 from .scores import Floats
 
 Answer = Literal[
@@ -108,14 +107,3 @@ def answer_of(interval: Interval, margin: float = MARGIN) -> Answer:
     if high < 0:
         return "hurts" if high < -margin else "hurts, size open"
     return UNDECIDED
-
-
-def corrected(levels: Sequence[Levels]) -> list[Levels]:
-    """The levels of comparisons that are answered together, by Holm's procedure over all of them for each question.
-
-    >>> corrected([Levels(0.01, 0.5, 1.0), Levels(0.04, 0.02, 1.0)])
-    [Levels(direction=0.02, beyond=0.5, within=1.0), Levels(direction=0.04, beyond=0.04, within=1.0)]
-    """
-    # Each question is a family of its own: a page has 5 % for its directions and 5 % for its sizes.
-    each_question = holm(np.array(levels, dtype=np.float64), axis=0)
-    return [Levels(*map(float, row)) for row in each_question]

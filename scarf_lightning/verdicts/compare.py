@@ -25,8 +25,9 @@ from .effects import (
     product_of,
     star_of,
 )
-from .frame_columns import Tables, check_frame, levels_of_tables, tables_by_labels
+from .frame_columns import Splits, Tables, check_frame, levels_of_tables, tables_by_labels
 from .looks import Look
+from .scores import NOT_USED
 from .words import sentences
 from .worth import Worth, worth_of_trials, worth_sentence
 
@@ -85,6 +86,7 @@ def compare(
     labels: str | None = None,
     margin: float = MARGIN,
     test_to_train: float = TEST_TO_TRAIN,
+    n_trained: float = math.inf,
     looks: Sequence[int] = (),
 ) -> ComparedResults:
     """Compare results of any library: who helps, by how much, and how sure is that?
@@ -102,13 +104,15 @@ def compare(
         factors: columns that stand in the place of ``competitor``. If the frame holds all combinations of their values,
             each value is compared with the first of its column over all settings of the others, and each two columns
             have an interaction. If all settings differ from one in a single column, each change is compared with it.
-            Else each setting is compared with the reference.
+            Else each setting is compared with the reference. A setting does not use a column in which it is null.
         labels: the column with the number of labels that a competitor learnt from. Competitors are compared at each
             number. Over six tables or more a gain is also said as labels: how many times as many the reference needs
             for the same metric, by its learning curve.
         margin: a difference no larger than this is of no practical consequence; a part of the reference's value for
             metrics without a largest value, such as ``rmse``.
         test_to_train: test rows over training rows of the splits; used without predictions.
+        n_trained: rows that a trial trains on with their labels, used with predictions; all that it does not test if
+            not given.
         looks: the numbers of trials, of all tables together, after which you have looked at these competitors before.
             Answers are then as strict as they must be to be false in at most 5 % of all cases, however often you look;
             see `looks`.
@@ -125,13 +129,13 @@ def compare(
     On wine, beside tree: forest helps, +7.89 points of accuracy (95 %: +7.78 to +7.99); better in 10 of 10 trials.
     """
     measure = metric_named(metric)
-    _check_options(margin, test_to_train, measure)
+    _check_options(margin, test_to_train, n_trained, measure)
     before = _looks(looks)
     check_frame(frame)
     options: dict[str, dict[str, Hashable]] = {}
     if factors:
         frame, options = _with_competitors(frame, factors)
-    by_labels = tables_by_labels(frame, labels, measure, test_to_train)
+    by_labels = tables_by_labels(frame, labels, measure, Splits(test_to_train, n_trained))
     cells = _cells(by_labels, options)
     names = list(dict.fromkeys(cell.name for cell in cells))
     if reference is None and not factors:
@@ -151,14 +155,16 @@ def compare(
     )
 
 
-def _check_options(margin: float, test_to_train: float, metric: Metric) -> None:
-    """Refuse a margin or a ratio out of range."""
+def _check_options(margin: float, test_to_train: float, n_trained: float, metric: Metric) -> None:
+    """Refuse an option out of range."""
     lowest, highest = metric.bounds
     largest = highest - lowest if math.isfinite(highest - lowest) else 1.0
     if not isinstance(margin, Real) or not 0 <= margin < largest:
         raise UsageError(f"margin={margin} needs to be 0 or more and below {largest:g}; {MARGIN:g} is the default.")
     if not isinstance(test_to_train, Real) or not 0 <= test_to_train < math.inf:
         raise UsageError(f"test_to_train={test_to_train} is no ratio; give test rows over training rows, as 0.25.")
+    if not isinstance(n_trained, Real) or not n_trained > 0:
+        raise UsageError(f"n_trained={n_trained} is no number of rows; give those that a trial trains on, such as 400.")
 
 
 def _looks(trials: Sequence[int]) -> list[Look]:
@@ -177,11 +183,12 @@ def _with_competitors(
     for column in factors:
         if column not in frame.columns:
             raise UsageError(f"The frame lacks the column {column}, which factors names.")
-        if frame[column].isna().any():
-            raise UsageError(f"The column {column} has rows without a value, and is a factor; fill or drop these rows.")
-    settings = list(zip(*(frame[column] for column in factors), strict=True))
-    names = [", ".join(map(str, setting)) for setting in settings]
-    options = {name: dict(zip(factors, setting, strict=True)) for name, setting in zip(names, settings, strict=True)}
+    values = frame[list(factors)].astype(object)
+    settings = list(values.where(values.notna(), None).itertuples(index=False, name=None))
+    names = [", ".join(NOT_USED if value is None else str(value) for value in setting) for setting in settings]
+    options = {}
+    for name, setting in zip(names, settings, strict=True):
+        options[name] = {axis: value for axis, value in zip(factors, setting, strict=True) if value is not None}
     return frame.assign(competitor=names), options
 
 
@@ -206,9 +213,10 @@ def _effects(cells: Sequence[Cell], factors: Sequence[str], reference: str | Non
         UsageError: nothing can be compared with the reference.
     """
     if factors and reference is None:
-        axes = {axis: list(dict.fromkeys(cell.options[axis] for cell in cells)) for axis in factors}
+        axes = {axis: list(dict.fromkeys(cell.options.get(axis) for cell in cells)) for axis in factors}
         settings = {tuple(cell.options.values()) for cell in cells}
-        if len(settings) == math.prod(map(len, axes.values())):
+        are_used = all(len(cell.options) == len(axes) for cell in cells)
+        if are_used and len(settings) == math.prod(map(len, axes.values())):
             whole, _ = product_of(cells, axes)
             effects = effects_of_product(whole, axes, by)
             if effects and all(effect.verdict.trials for effect in effects):

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from ..errors import UsageError
 from ..metrics import Metric
 from .answers import MARGIN
-from .frame import Trials, combined, gains, verdict_on
-from .scores import Floats
+from .frame import Trials, combined, verdict_on
 from .verdict import Verdict
 
 Setting = tuple[Hashable, ...]
@@ -119,12 +118,6 @@ def judge_contrast(contrast: Contrast, tables: Sequence[Cells], metric: Metric, 
         pairs.append((ones, others))
         sizes.append(size)
     return verdict_on(pairs, metric, margin, sizes=sizes, reach=2.0 if contrast.is_interaction else 1.0)
-
-
-def contrast_gains(contrast: Contrast, cells: Cells, metric: Metric) -> Floats:
-    """A contrast by trial on one table, higher is better."""
-    ones, others, size = _sides(contrast, cells)
-    return gains(ones, others, metric, size)
 
 
 def _sides(contrast: Contrast, cells: Cells) -> tuple[Trials, Trials, Trials]:

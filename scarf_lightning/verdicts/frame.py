@@ -74,18 +74,6 @@ def measured(rows: RowsOfTrial, value: float) -> RowsOfTrial:
     return replace(rows, values=rows.values + offset)
 
 
-def gains(first: Trials, second: Trials, metric: Metric, base: Trials | None = None) -> Floats:
-    """The differences of the trials that both have, higher is better; in parts of ``base``, or of the reference if not
-    given, for relative metrics.
-
-    >>> from scarf_lightning.metrics import metric_named
-    >>> gains(Trials({0: 0.75, 1: 0.5}), Trials({0: 0.5, 2: 0.5}), metric_named("accuracy"))
-    array([0.25])
-    """
-    common, base = _common(first, second), base or second
-    return _differences(first, second, common, metric, _size([base.values[trial] for trial in common], metric))
-
-
 def verdict_on(
     pairs: Sequence[tuple[Trials, Trials]],
     metric: Metric,

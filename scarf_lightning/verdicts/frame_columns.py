@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
+from ..intervals import TEST_TO_TRAIN
 from ..metrics import FRACTION, Labels, Metric
 from .frame import Trials
 from .scores import Floats
-from .trial_rows import RowsOfTrial, rows_of_trial
+from .trial_rows import RowsOfTrial, Split, rows_of_trial
 
 KEYS = ("dataset", "trial", "competitor")
 PREDICTED = ("row", "label", "prediction")
@@ -26,6 +27,13 @@ Tables = dict[tuple[str, str], Trials]
 """Trials by table and competitor."""
 
 
+class Splits(NamedTuple):
+    """The splits that trials draw: test rows over training rows, and the rows that train with their labels."""
+
+    test_to_train: float = TEST_TO_TRAIN
+    n_trained: float = math.inf
+
+
 def check_frame(frame: Any) -> None:
     """Raise a UsageError for anything but a frame of pandas whose columns have names of their own."""
     if not isinstance(frame, pd.DataFrame):
@@ -35,19 +43,17 @@ def check_frame(frame: Any) -> None:
         raise UsageError(f"The frame has two columns {twice}; rename or drop one.")
 
 
-def tables_by_labels(
-    frame: pd.DataFrame, labels: str | None, metric: Metric, test_to_train: float
-) -> dict[float, Tables]:
+def tables_by_labels(frame: pd.DataFrame, labels: str | None, metric: Metric, splits: Splits) -> dict[float, Tables]:
     """The trials by number of labels, ascending; by NaN alone if no column holds it.
 
     >>> from scarf_lightning.metrics import metric_named
     >>> frame = pd.DataFrame({"dataset": ["wine"], "trial": [0], "competitor": ["tree"], "accuracy": [0.9]})
-    >>> (tables,) = tables_by_labels(frame, None, metric_named("accuracy"), 0.25).values()
+    >>> (tables,) = tables_by_labels(frame, None, metric_named("accuracy"), Splits()).values()
     >>> tables["wine", "tree"].values
     {0: 0.9}
     """
     if labels is None:
-        return {math.nan: _tables(frame, metric, test_to_train)}
+        return {math.nan: _tables(frame, metric, splits)}
     if labels not in frame.columns:
         raise UsageError(f"The frame lacks the column {labels}, which labels names.")
     numbers = pd.to_numeric(frame[labels], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
@@ -57,11 +63,11 @@ def tables_by_labels(
         raise UsageError(f"The column {labels} holds {wrong}; a number of labels is above zero.")
     by_labels = {}
     for n in np.unique(numbers):
-        by_labels[float(n)] = _tables(frame[numbers == n], metric, test_to_train)
+        by_labels[float(n)] = _tables(frame[numbers == n], metric, splits)
     return by_labels
 
 
-def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:
+def _tables(frame: pd.DataFrame, metric: Metric, splits: Splits) -> Tables:
     """The trials of each table and competitor."""
     for column in KEYS:
         if column not in frame.columns:
@@ -71,7 +77,7 @@ def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables
     # Names may be numbers in one part of a frame and texts in another.
     frame = frame.assign(dataset=frame["dataset"].astype(str), competitor=frame["competitor"].astype(str))
     if metric.name in frame.columns:
-        return _metric_trials(frame, metric, test_to_train)
+        return _metric_trials(frame, metric, splits)
 
     probabilities: list[str] = []
     if "number" not in metric.targets:
@@ -84,10 +90,10 @@ def _tables(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables
                 f"The frame has neither the column {metric.name}, a row a trial, nor {column}; predictions need "
                 f"{', '.join(PREDICTED)}, a row a test row."
             )
-    return _prediction_trials(frame, metric, probabilities, test_to_train)
+    return _prediction_trials(frame, metric, probabilities, splits)
 
 
-def _metric_trials(frame: pd.DataFrame, metric: Metric, test_to_train: float) -> Tables:
+def _metric_trials(frame: pd.DataFrame, metric: Metric, splits: Splits) -> Tables:
     """The trials of a frame with a row a trial."""
     is_repeated = frame.duplicated(list(KEYS))
     if is_repeated.any():
@@ -103,10 +109,10 @@ def _metric_trials(frame: pd.DataFrame, metric: Metric, test_to_train: float) ->
     for row in frame.dropna(subset=[metric.name]).to_dict("records"):
         trial_values = values.setdefault((row["dataset"], row["competitor"]), {})
         trial_values[row["trial"]] = float(row[metric.name])
-    return {key: Trials(trial_values, test_to_train=test_to_train) for key, trial_values in values.items()}
+    return {key: Trials(trial_values, test_to_train=splits.test_to_train) for key, trial_values in values.items()}
 
 
-def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[str], test_to_train: float) -> Tables:
+def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[str], splits: Splits) -> Tables:
     """The trials of a frame with a row a test row of a trial."""
     columns = ["row", "label", *(probabilities or ["prediction"])]
     if frame[columns].isna().any(axis=None):
@@ -138,7 +144,7 @@ def _prediction_trials(frame: pd.DataFrame, metric: Metric, probabilities: list[
     tables: Tables = {}
     for key, by_trial in rows_of.items():
         values = {trial: float(rows.values.mean()) for trial, rows in by_trial.items()}
-        tables[key] = Trials(values, by_trial, test_to_train=test_to_train)
+        tables[key] = Trials(values, by_trial, Split(None, splits.n_trained), splits.test_to_train)
     return tables
 
 

@@ -304,27 +304,6 @@ def reference_win_matrix(
     return _matrix(scores, grid, rows, columns, test, alpha, adjust)
 
 
-def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05) -> pd.DataFrame:
-    """Wins that survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
-
-    Returns:
-        A row a pair, test and correction, in the order of the pairs: ``competitor, reference, test, adjusted``;
-        ``wins, losses, ties, undecided``.
-
-    Raises:
-        UsageError: as `compared_pairs`.
-    """
-    pairs = list(dict.fromkeys(pairs))
-    tallies = []
-    # By all tests on the same pairs, so that a win can be followed from the mildest to the strictest.
-    for test in get_args(Test):
-        for adjust in (False, True):
-            compared = compared_pairs(scores, pairs, test=test, adjust=adjust)
-            tallies.append(_tally(compared, alpha).assign(test=test, adjusted=adjust))
-    survived = pd.concat(tallies)[["competitor", "reference", "test", "adjusted", *OUTCOMES]]
-    return pd.DataFrame(pairs, columns=["competitor", "reference"]).merge(survived)
-
-
 def _matrix(
     scores: pd.DataFrame,
     grid: Grid,

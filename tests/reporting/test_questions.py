@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,3 +103,26 @@ def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
     )
     assert "does not measure iris" in note(both, "rmse")
     assert note(results, "rmse") == ""
+
+
+@pytest.mark.parametrize("trials", [3, 5, 10, 30])
+@pytest.mark.parametrize("gain", [0.003, 0.02])
+def test_a_frame_and_a_store_have_one_answer(trials: int, gain: float, tmp_path: Path) -> None:
+    """Also at the first look of a store, which keeps a part of the level for later ones."""
+    cells = []
+    for place, (c, s) in enumerate(itertools.product(("marginal", "mean"), ("zscore", "minmax"))):
+        its = 0.8 - gain * (s == "minmax") + np.random.default_rng(place).normal(0, 0.01, trials)
+        cells.append(a_cell(its.tolist(), pretrain="scarf", corruption=c, scaling=s))
+    results = results_of(cells)
+    results = replace(results, folders={label: tmp_path / f"cell-{label}" for label in results.rows})
+    for folder in results.folders.values():
+        folder.mkdir()
+
+    found = answers_of(results, OPTIONS)
+    found.remember()
+
+    frame = framed(cells, dataset="dataset", corruption="corruption", scaling="scaling")
+    expected = compare(frame, metric="accuracy", factors=["corruption", "scaling"])
+    pd.testing.assert_frame_equal(found.frame, expected.frame)
+    assert found.in_words == expected.sentences
+    assert answers_of(results, OPTIONS).frame.equals(found.frame), "the same look again costs nothing"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.verdicts.answers import ANSWERS, UNDECIDED, Levels, answer_of, corrected, needed_together
+from scarf_lightning.verdicts import holm
+from scarf_lightning.verdicts.answers import ANSWERS, UNDECIDED, Levels, answer_of, needed_together
 
 
 @pytest.mark.parametrize(
@@ -36,18 +37,6 @@ def test_an_answer_is_where_the_interval_lies_and_its_mirror_image_mirrors_it(
     assert len(set(ANSWERS)) == 6
 
 
-def test_each_question_is_corrected_over_all_comparisons() -> None:
-    """Holm by hand: the least of three levels times three, the next times two, never below the one before."""
-    levels = [Levels(0.01, 0.3, 0.5), Levels(0.012, 0.001, 0.01), Levels(0.04, 0.2, 0.2)]
-
-    found = np.array(corrected(levels))
-
-    assert found[:, 0] == pytest.approx([0.03, 0.03, 0.04])
-    assert found[:, 1] == pytest.approx([0.4, 0.003, 0.4])
-    assert found[:, 2] == pytest.approx([0.5, 0.03, 0.4])
-    assert corrected([]) == []
-
-
 def test_the_surest_comparison_needs_most_and_those_left_open_share_alike() -> None:
     """Holm by hand: 0.06 over three, over two, and the last two that miss it share it, whatever their order."""
     levels = [Levels(0.5, 0.01, 0.5), Levels(0.001, 0.02, 0.5), Levels(0.2, 0.05, 0.5)]
@@ -59,4 +48,4 @@ def test_the_surest_comparison_needs_most_and_those_left_open_share_alike() -> N
     assert found[:, 2] == pytest.approx([0.02, 0.02, 0.02])
     assert needed_together([]) == []
     # What is claimed at these levels is what is claimed after the correction.
-    assert ((np.array(levels) <= found) == (np.array(corrected(levels)) <= 0.06)).all()
+    assert ((np.array(levels) <= found) == (holm(np.array(levels)) <= 0.06)).all()

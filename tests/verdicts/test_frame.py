@@ -11,7 +11,7 @@ from scipy import stats
 from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.verdicts.answers import UNDECIDED
-from scarf_lightning.verdicts.frame import NOT_KEPT, Trials, combined, gains, measured, verdict_on
+from scarf_lightning.verdicts.frame import NOT_KEPT, Trials, combined, measured, verdict_on
 from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split, judge_trials, level_of_trials
 from scarf_lightning.verdicts.verdict import judge, judge_tables
 
@@ -72,9 +72,10 @@ def test_gains_are_above_zero_where_better_and_relative_for_a_metric_without_a_l
     base: dict[int, float] | None,
     expected: list[float],
 ) -> None:
-    found = gains(Trials(first), Trials(second), metric, None if base is None else Trials(base))
+    found = verdict_on([(Trials(first), Trials(second))], metric, sizes=[] if base is None else [Trials(base)])
 
-    assert found.tolist() == pytest.approx(expected)
+    assert found.difference == pytest.approx(np.mean(expected) if expected else math.nan, nan_ok=True)
+    assert found.trials == len(expected)
 
 
 def test_a_level_without_predictions_is_the_resampled_interval_within_the_bounds() -> None:
@@ -271,7 +272,8 @@ class TestVerdict:
         padded[7, :3] = metric.sign * np.array([0.1, 0.2, 0.3])
         for table, seed in ((8, 5), (9, 6)):
             pairs.append((trials_with_rows(seed, 0.9), trials_with_rows(seed, 0.8)))
-            padded[table, :5] = gains(*pairs[table], metric)
+            one, other = (np.array(list(each.values.values())) for each in pairs[table])
+            padded[table, :5] = metric.sign * (one - other)
         without_common = (Trials({0: 0.5}), Trials({1: 0.5}))
 
         found = verdict_on([without_common, *pairs], metric, 0.02, reach=reach)

@@ -25,7 +25,6 @@ from scarf_lightning.verdicts import (
     reference_win_matrix,
     relative_gains,
     scores_of,
-    surviving_wins,
     welch_test,
     win_matrix,
 )
@@ -140,14 +139,13 @@ def test_counts_equal_those_of_scipy_in_a_loop(test: Test, alpha: float) -> None
 def test_a_win_is_strictly_below_the_level_of_the_corrected_test() -> None:
     """Welch's finds up to 27 % of equal competitors different; it stays for the paper's own figures, as its 20 % do."""
     defaults = {}
-    for count in (compared_pairs, win_matrix, reference_win_matrix, surviving_wins, relative_gains):
+    for count in (compared_pairs, win_matrix, reference_win_matrix, relative_gains):
         its = signature(count).parameters
         defaults[count] = [its[name].default for name in ("test", "alpha") if name in its]
     assert defaults == {
         compared_pairs: ["corrected"],
         win_matrix: ["corrected", 0.05],
         reference_win_matrix: ["corrected", 0.05],
-        surviving_wins: [0.05],
         relative_gains: ["corrected", 0.2],
     }
 
@@ -155,7 +153,6 @@ def test_a_win_is_strictly_below_the_level_of_the_corrected_test() -> None:
     for alpha, wins in ((0.05, 2), (0.047, 1)):
         found = reference_win_matrix(scores, {("a", "none"): ("a", "b")}, test="welch", alpha=alpha)
         assert found.wins.loc["a", "none"] == wins
-        assert surviving_wins(scores, [("a", "b")], alpha=alpha).iloc[0]["wins"] == wins
     sure = scores_from({0: {"a": [0.9, 0.9], "b": [0.5, 0.5]}})  # p = 0
     at_alpha = win_matrix(sure, alpha=0.0)
     assert (at_alpha.wins.loc["a", "b"], at_alpha.ties.loc["a", "b"]) == (0, 1)
