@@ -1,10 +1,11 @@
 """The pictures of the answer: differences with their intervals, over datasets and on each, and the learning curve."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -12,17 +13,14 @@ from ..errors import capitalised
 from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import MARGIN, Answer
-from ..verdicts.effects import Effect
+from ..verdicts.effects import COMPETITOR, REFERENCE, Cell, Effect, level_over
 from ..verdicts.verdict import Basis
 from ..verdicts.words import effect_in_words, references, shown_answer, signed, unsigned
-from ..verdicts.worth import Worth
 from .blocks import Picture
 from .cell_results import CellResults
-from .levels import level_of
 from .names import shortened
 from .report_options import ReportOptions
 from .style import COLOURS, GREY, PAGE, colour, marker, new_figure, styled
-from .worth_table import Valued, worth_in_words
 
 COLOUR_OF: dict[Answer, str] = {
     "helps": COLOURS[0],
@@ -161,155 +159,63 @@ def forest_figure(effects: Sequence[Effect], options: ReportOptions) -> Figure:
     return figure
 
 
-def label_curve(
-    results: CellResults,
-    options: ReportOptions,
-    comparisons: Sequence[Effect] = (),
-    valued: Sequence[Valued] = (),
-) -> Picture:
-    """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first.
-
-    Arrows show the worth in labels of the first competitor that has one.
-    """
-    metric = options.measure
-    lines: dict[str, list[Point]] = {}
-    words = []
-    points = curve_points(results, options, comparisons)
-    for name, by_budget in points.items():
-        lines[name] = list(by_budget.values())
-        levels = []
-        for n_labels, level in lines[name]:
-            levels.append(f"{metric.shown(level.mean)} with {n_labels:g}")
-        words.append(f"{name}: {', '.join(levels)}")
-    # Arrows of more than one competitor would hide its points.
-    marked = [(comparison, worth) for comparison, worth in valued if comparison.what == valued[0][0].what]
-    worth_in_caption = ""
-    arrows: list[tuple[Point, Worth]] = []
-    for comparison, worth in marked:
-        assert comparison.labels is not None
-        arrows.append((points[comparison.what][comparison.labels], worth))
-    if marked:
-        words += worth_in_words(marked)
-        worth_in_caption = f" Arrows lead to where {marked[0][0].reference} has the same metric: the worth in labels."
-    verdicts = ""
-    if comparisons:
-        verdicts = (
-            " Competitors share splits, so two may differ although their intervals overlap: the verdicts compare trial "
-            "by trial."
-        )
-    n_references = len({each.reference for each in comparisons})
-    return Picture(
-        "label-curve",
-        label_curve_figure(lines, metric, n_references, arrows),
-        alt=f"{metric.heading} over the number of labels. {'; '.join(words).removesuffix('.')}.",
-        caption=f"{capitalised(metric.heading)} over the number of labels, those that validate "
-        f"included: mean and its 95 % interval.{verdicts}{worth_in_caption}",
-    )
-
-
 Point = tuple[float, Interval]
 """A number of labelled rows, and the metric there."""
 
 
-def curve_points(
-    results: CellResults, options: ReportOptions, comparisons: Sequence[Effect] = ()
-) -> dict[str, dict[float, Point]]:
-    """For each competitor by each budget of labels, which may be infinity, its number of labels and the metric."""
+def label_curve(results: CellResults, options: ReportOptions, effects: Sequence[Effect]) -> Picture:
+    """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
     metric = options.measure
-    competing = results.competition
-    assert competing.budgets is not None
-    measured = set(results.trials.dropna(subset=[metric.name])["cell"])
-    # References come first, so that they are drawn in grey below the others.
-    cells: dict[str, dict[float, list[int]]] = {each.reference: {} for each in comparisons}
-    # Sorting is stable: competitors keep the order of the sweep.
-    for label, budget in sorted(competing.budgets.items(), key=lambda each: each[1]):
-        if label not in measured:
-            continue
-        by_budget = cells.setdefault(competing.names[label], {})
-        by_budget.setdefault(budget, []).append(label)
-    points: dict[str, dict[float, Point]] = {}
-    for name, by_budget in cells.items():
-        points[name] = {}
-        for budget, labels in by_budget.items():
-            points[name][budget] = _point(labels, results, metric)
-    return points
+    references = dict.fromkeys(effect.reference for effect in effects)
+    by_name: dict[str, dict[float, list[Cell]]] = {name: {} for name in references}
+    for effect in sorted(effects, key=lambda effect: effect.labels or 0.0):
+        for placed in effect.cells.values():
+            for cell in (placed[REFERENCE], placed[COMPETITOR]):
+                points = by_name.setdefault(cell.name, {}).setdefault(cell.labels or 0.0, [])
+                # Several competitors share a reference.
+                if cell not in points:
+                    points.append(cell)
+    lines = {name: [_point(cells, results, metric) for cells in curve.values()] for name, curve in by_name.items()}
+    words = []
+    for name, line in lines.items():
+        levels = [f"{metric.shown(level.mean)} with {n_labels:g}" for n_labels, level in line]
+        words.append(f"{name}: {', '.join(levels)}")
+    return Picture(
+        "label-curve",
+        label_curve_figure(lines, metric, len(references)),
+        alt=f"{metric.heading} over the number of labels. {'; '.join(words)}.",
+        caption=f"{capitalised(metric.heading)} over the number of labels, those that validate included: mean and its "
+        "95 % interval. Competitors share splits, so two may differ although their intervals overlap.",
+    )
+
+
+def _point(cells: Sequence[Cell], results: CellResults, metric: Metric) -> Point:
+    """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
+    trials = pd.concat([results.trials_of(cell.key) for cell in cells])
+    # Rows of older versions lack the labels in all.
+    return float(trials["n_labels"].fillna(trials["n_labelled"]).median()), level_over(cells, metric)
 
 
 @styled()
-def label_curve_figure(
-    lines: dict[str, list[Point]],
-    metric: Metric,
-    n_references: int = 1,
-    arrows: Sequence[tuple[Point, Worth]] = (),
-) -> Figure:
-    """A line a competitor: the metric by its number of labels. The references, which come first, are grey.
-
-    An arrow leads from a point to where the reference's curve has the same metric, by the worth of the point.
-    """
+def label_curve_figure(lines: Mapping[str, Sequence[Point]], metric: Metric, n_references: int = 1) -> Figure:
+    """A line a competitor: the metric by its number of labels. The references, which come first, are grey."""
     figure, (axes,) = new_figure(PAGE, 3.0)
     names = shortened(lines, 44)
-    # Lines are set a little apart, so that intervals at one number of labels do not hide each other. Arrows measure
-    # labels, of which some competitors are worth a few percent.
-    apart = 1.0 if arrows else 1.04
     for place, (name, points) in enumerate(lines.items()):
-        shift = apart ** (place - len(lines) / 2)
-        x = np.array([n_labels * shift for n_labels, _ in points])
-        levels = np.array([level for _, level in points]).reshape(-1, 3)
-        mean, low, high = metric.scale * levels.T
+        # A little apart, so that intervals at one number of labels do not hide each other.
+        x = np.array([n_labels for n_labels, _ in points]) * 1.04 ** (place - len(lines) / 2)
+        mean, low, high = metric.scale * np.array([level for _, level in points]).T
         # References come first and are grey, so the others begin with the first colour.
         look: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
         if place < n_references:
             look = {"color": GREY, "marker": marker(place)}
         axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
-    for point, worth in arrows:
-        _mark_worth(axes, point, worth, metric)
     ticks = sorted({n_labels for points in lines.values() for n_labels, _ in points})
     # Budgets of labels grow by factors, as 20, 50 and 100 do.
     axes.set_xscale("log")
-    # The words at the first arrow are to the left of it.
-    axes.margins(x=0.15 if arrows else 0.05)
     axes.set_xticks(ticks, [f"{n_labels:g}" for n_labels in ticks])
     axes.minorticks_off()
     axes.set_xlabel("labels in all")
     axes.set_ylabel(metric.heading)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False)
     return figure
-
-
-def _mark_worth(axes: Axes, point: Point, worth: Worth, metric: Metric) -> None:
-    """Draw an arrow from a competitor's labels to those that the reference needs, with how many times as many."""
-    start, level = point[0], metric.scale * point[1].mean
-    end = start * worth.factor
-    look = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 5, "color": "black", "lw": 1.0}
-    axes.annotate("", (end, level), (start, level), arrowprops=look, zorder=4)
-    # An annotation does not widen the axes.
-    axes.plot([end], [level], alpha=0)
-    # A curve that rises leaves room above it on the left and below it on the right, and one that falls the other way.
-    is_more = worth.factor >= 1
-    is_above = is_more == metric.higher_is_better
-    across, sideways = (-3, "right") if is_more else (3, "left")
-    upwards, beside = (3, "bottom") if is_above else (-3, "top")
-    # "more than 3.00" is "more than ×3.00".
-    *bound, factor = worth.times.rsplit(" ", 1)
-    axes.annotate(
-        " ".join([*bound, f"×{factor}"]),
-        (start, level),
-        (across, upwards),
-        textcoords="offset points",
-        ha=sideways,
-        va=beside,
-        fontsize=7,
-    )
-
-
-def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
-    """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
-    is_of_these = results.trials["cell"].isin(cells)
-    trials = results.trials[is_of_these].dropna(subset=[metric.name])
-    # Rows of older versions lack the labels in all.
-    n_labels = float(trials["n_labels"].fillna(trials["n_labelled"]).median())
-    if len(cells) == 1:
-        return n_labels, level_of(results, int(cells[0]), metric)
-    # Over datasets each counts once, however many trials it has.
-    means = trials.groupby("cell")[metric.name].mean()
-    return n_labels, Interval(float(means.mean()), math.nan, math.nan)

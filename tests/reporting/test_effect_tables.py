@@ -1,5 +1,6 @@
 """The textbook ablation: one change at a time beside the base."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from scarf_lightning.reporting.blocks import to_latex
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
+from tests.programs import compiled
 from tests.reporting.cell_results import a_cell, results_of
 from tests.reporting.shown import answer_of, entries, said, table_named
 
@@ -54,6 +56,13 @@ def test_in_latex_sure_answers_are_bold() -> None:
     assert r"\toprule" in text
     assert text.count(r"\textbf{hurts}") == 3
     assert r"\textbf" not in to_latex(table_named(answer_of(even), "ablation"))
+
+
+def test_the_table_compiles(tmp_path: Path) -> None:
+    text = to_latex(table_named(answer_of(FOUR), "ablation"))
+
+    document = [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", text, r"\end{document}"]
+    assert "Overfull" not in compiled(document, tmp_path)
 
 
 def test_another_reference_is_no_base() -> None:

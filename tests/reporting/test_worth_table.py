@@ -11,7 +11,7 @@ from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.worth_table import worth_in_words, worths
 from tests.reporting.cell_results import a_cell, over_labels, results_of
-from tests.reporting.shown import answer_of, entries, picture_named, said, table_named, tables
+from tests.reporting.shown import answer_of, entries, said, table_named, tables
 
 OPTIONS = ReportOptions(metric="accuracy")
 BUDGETS = (20, 40, 80)
@@ -114,21 +114,3 @@ def test_an_interval_stands_behind_the_factor_over_many_tables() -> None:
     low, high = found.loc[0, ["worth_low", "worth_high"]]
     assert f"({low:.2f} to {high:.2f}) at 20" in sentence
     assert pd.Series(found["worth"]).between(found["worth_low"], found["worth_high"]).all()
-
-
-@pytest.mark.parametrize(("metric", "sign"), [("accuracy", 1), ("log_loss", -1)])
-def test_arrows_of_the_curve_lead_to_where_the_reference_has_the_same_metric(metric: str, sign: int) -> None:
-    results = swept("scarf", "vime", metric=metric, sign=sign)
-
-    picture = picture_named(answer_of(results, ReportOptions(metric=metric)), "label-curve")
-
-    (axes,) = picture.figure.axes
-    arrows = [text for text in axes.texts if not text.get_text()]
-    assert [text.get_text() for text in axes.texts if text.get_text()] == ["×2.00"] * 3, "the best competitor alone"
-    assert [(arrow.xyann[0], round(arrow.xy[0], 9)) for arrow in arrows] == [(20, 40), (40, 80), (80, 160)]
-    reference = axes.containers[0].lines[0]
-    known = dict(zip(reference.get_xdata(), reference.get_ydata(), strict=True))
-    for arrow in arrows[:2]:
-        assert arrow.xy[1] == pytest.approx(known[round(arrow.xy[0])])
-    assert "worth in labels" in picture.caption
-    assert "2.00 times the labels at 20" in picture.alt
