@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from ..errors import UsageError, counted
+from ..errors import UsageError
 from ..options.option import Options, option
 from .columns import Floats, Ints
 from .copies import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, Copies, first_positions, part_sizes
@@ -62,19 +62,6 @@ class Splitting(Options, ABC):
         """True if the sizes of the parts may differ between trials, so that trials cannot be stacked."""
         return False
 
-    def copies_note(self, table: "Table", random: np.random.Generator) -> str | None:
-        """A sentence on the test rows of the first trial that have a copy among its training rows; None if none has."""
-        if not table.n_copies:
-            return None
-        split = self.of_trial(table, 0, random)
-        known = split.train[table.is_labelled[split.train]]
-        is_seen = np.isin(table.alike[split.test], table.alike[known])
-        n_seen = int(is_seen.sum())
-        if not n_seen:
-            return None
-        tested = counted(len(split.test), "test row")
-        return f"{table.name}: {n_seen:,} of the {tested} of the first trial have a copy among its training rows."
-
 
 @dataclass
 class Shuffled(Splitting):
@@ -96,19 +83,6 @@ class Shuffled(Splitting):
             return False
         # Copies may be so many that no choice of them fills a part exactly.
         return any(not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
-
-    def copies_note(self, table: "Table", random: np.random.Generator) -> str | None:
-        if self.copies == "apart":
-            sentence = super().copies_note(table, random)
-            if sentence is None:
-                return None
-            return f"{sentence[:-1]}; split.copies=together keeps copies in one part."
-        if self.is_ragged(table):
-            return (
-                f"{table.name}: copies are kept in one part, whose size then differs between trials, so they are "
-                "trained one by one; split.copies=apart trains them at once."
-            )
-        return None
 
     def _cut(self, table: "Table", random: np.random.Generator) -> Split:
         """Each stratum by itself, and rows without a label in training."""

@@ -225,11 +225,8 @@ class Table:
     @property
     def n_encoded(self) -> int:
         """The number of columns after the encoding."""
-        n = 0
-        for column in self.columns:
-            # A number is one column, and may have one beside it that shows its gaps.
-            n += (column.n_indicators or 1) + column.adds_gap_column
-        return n
+        # A number is one column, and may have one beside it that shows its gaps.
+        return sum((column.n_indicators or 1) + column.adds_gap_column for column in self.columns)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:

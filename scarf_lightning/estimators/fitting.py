@@ -39,9 +39,6 @@ class WithoutTest(Splitting):
     def is_ragged(self, table: Table) -> bool:
         return self._rule.is_ragged(table)
 
-    def copies_note(self, table: Table, random: np.random.Generator) -> None:
-        """Nothing: no row is tested."""
-
     def split(self, table: Table, random: np.random.Generator) -> Split:
         rule = self._rule
         n_different = len(np.unique(table.alike[table.is_labelled]))

@@ -49,7 +49,7 @@ from ..options.combinations import (
     labels,
     no_effect_sentences,
 )
-from ..randomness import Purpose, Streams
+from ..randomness import Streams
 from ..results import CellStore, Claim, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .folds import are_folded, check_folds, train_by_folds
@@ -75,7 +75,7 @@ class CellTraining:
         parts: the objects that the configuration names.
         store: keeps the cell's records; None keeps none.
         pretrained: keeps its pre-trainings; None keeps none.
-        notes: sentences on options that have no effect on these data, and on copies of rows.
+        notes: sentences on options that have no effect on these data.
         console: shows progress; None shows none.
         tell: called after each epoch.
         holds_back: validation labels train nothing, even if nothing stops or chooses in a trial: the caller judges by
@@ -145,11 +145,6 @@ class CellTraining:
                 identity_fields = pretraining_identity(amounting, table.hash)
                 pretrained = PretrainingStore(results, identity_fields, config.cache.max_gb)
         notes = list(no_effect_sentences(config, amounting, recipe_options(config.recipe)))
-        # The sentence on copies speaks of the first trial, so it takes that trial's stream.
-        first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
-        copies_note = parts.splitting.copies_note(table, first_split)
-        if copies_note:
-            notes.append(copies_note)
         training = cls(amounting, parts, table, hardware, store, pretrained, notes, console)
         return training._within_memory()
 

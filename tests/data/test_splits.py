@@ -238,25 +238,3 @@ def test_copies_stay_in_one_part_and_promised_sizes_are_kept(
         assert table.is_labelled[np.concatenate([split.validation, split.test])].all()
     sizes = {(len(split.validation), len(split.test)) for split in splits}
     assert splitting.is_ragged(table) or len(sizes) == 1
-
-
-def test_test_rows_with_a_copy_in_training_are_counted() -> None:
-    def said(splitting: Splitting, table: Table) -> str | None:
-        return splitting.copies_note(table, np.random.default_rng(0))
-
-    assert said(Random(), table_of(labels_of(60))) is said(Random(), copied(60, 2)) is None
-    table = copied(100, 3)
-    split = cut(Random("apart"), table)
-    n_seen = sum(bool((table.values[row, 0] == table.values[split.train, 0]).any()) for row in split.test)
-    counted = "test rows of the first trial have a copy among its training rows"
-    assert said(Random("apart"), table) == (
-        f"t: {n_seen} of the 60 {counted}; split.copies=together keeps copies in one part."
-    )
-    # Where the data decide they are counted too.
-    features = pd.DataFrame({"x": [*range(26), 0, 1, 20, 2]})
-    parts = np.array([0.0] * 20 + [1.0] * 4 + [2.0] * 6)
-    labels = pd.Series(["a", "b"] * 15, name="y")
-    given = Table.from_frame(features, labels, categorical=[False], name="t", source="test:t", split_by=parts)
-    assert said(Column("part"), given) == f"t: 3 of the 6 {counted}."
-    one_by_one = said(Random(), copied(35, [*[2] * 20, *[7] * 15]))
-    assert "trained one by one; split.copies=apart trains them at once" in one_by_one

@@ -131,17 +131,6 @@ def test_every_metric_made_again_equals_that_of_the_trial_to_the_bit(dtype: type
     assert (given.frame()["0"].dtype == np.float32) is (dtype is np.float32)
 
 
-def test_older_records_of_three_digits_are_read_and_sum_to_one() -> None:
-    exact = np.random.default_rng(0).dirichlet(np.ones(4), 50)
-    frame = pd.DataFrame(exact.astype(np.float16), columns=list("0123"))
-    frame = frame.assign(label=np.int32(0), trial=np.int32(0), row=np.arange(50, dtype=np.int32))
-
-    (found,) = Predictions.of(frame, of(4))
-
-    np.testing.assert_allclose(found.values, exact, atol=1e-3)
-    np.testing.assert_allclose(found.values.sum(axis=1), 1, atol=1e-12)
-
-
 @pytest.mark.parametrize("n_classes", [2, 20])
 def test_trials_of_one_file_are_read_as_each_alone(n_classes: int) -> None:
     random = np.random.default_rng(0)

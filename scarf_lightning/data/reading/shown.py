@@ -20,41 +20,32 @@ def reading_report(table: "Table") -> list[str | Shown]:
     A table whose columns have declared types has sentences alone.
     """
     parts: list[str | Shown] = []
+    name, target = table.name, table.target
     if table.reading:
         columns = counted(len(table.columns), "column")
         if table.n_encoded != len(table.columns):
             columns += f", {table.n_encoded:,} after one-hot encoding"
         features = counted(len(table.reading), "feature")
-        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {table.target.in_words}")
+        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {target.in_words}")
         parts.append(_columns(table))
     if table.n_unlabelled:
-        labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
+        labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {name} have a label"
         parts.append(f"{labelled}; the others are for pre-training and for methods that use unlabelled rows.")
     if table.n_copies:
-        parts.append(_copies_sentence(table))
+        rows = f"{counted(table.n_labelled, 'row')} of {name}{' with a label' if table.n_unlabelled else ''}"
+        parts.append(
+            f"{table.n_copies:,} of the {rows} equal an earlier row in every column; split.copies=together "
+            "keeps equal rows in one part of a random split, apart does not."
+        )
     # Such as balanced accuracy, where one class is rare.
-    metric, usual = table.target.metric, table.target.usual_metric
-    if metric != usual:
-        leading = metric.replace("_", " ")
-        other = usual.replace("_", " ")
+    if target.metric != target.usual_metric:
+        leading, other = target.metric.replace("_", " "), target.usual_metric
         # The paper's sweeps name accuracy, whatever the imbalance, and several datasets may lead with another metric.
         parts.append(
-            f"Results of {table.name} alone lead with {leading}, unless a metric is asked for; metric={usual} leads "
-            f"with {other}."
+            f"Results of {name} alone lead with {leading}, unless a metric is asked for; metric={other} leads with "
+            f"{other.replace('_', ' ')}."
         )
-    parts += map(str, table.notes)
-    return parts
-
-
-def _copies_sentence(table: "Table") -> str:
-    """A sentence on labelled rows that equal another one."""
-    copies = f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
-    if table.n_unlabelled:
-        copies += " with a label"
-    return (
-        f"{copies} equal an earlier row in every column; split.copies=together keeps equal rows in one part of a "
-        "random split, apart does not."
-    )
+    return [*parts, *table.notes]
 
 
 def _columns(table: "Table") -> Shown:
@@ -64,16 +55,11 @@ def _columns(table: "Table") -> Shown:
     if len(readings) > LONGEST:
         readings = [reading for reading in readings if reading.done != "as they are"]
     shown = Shown(box=box.SIMPLE_HEAD)
-    shown.add_column("column")
-    shown.add_column("kind")
-    # Counts are compared digit by digit.
-    shown.add_column("missing", justify="right")
-    shown.add_column("distinct", justify="right")
-    shown.add_column("what is done")
+    for heading in ("column", "kind", "missing", "distinct", "what is done"):
+        # Counts are compared digit by digit.
+        shown.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
     for reading in readings:
         shown.add_row(reading.column, reading.kind, f"{reading.missing:,}", f"{reading.distinct:,}", reading.done)
-    n_others = len(table.reading) - len(readings)
-    if n_others:
-        noun = "more" if readings else "columns"
-        shown.add_row(f"{n_others:,} {noun}", "numbers", "", "", "as they are")
+    if n_others := len(table.reading) - len(readings):
+        shown.add_row(f"{n_others:,} {'more' if readings else 'columns'}", "numbers", "", "", "as they are")
     return shown

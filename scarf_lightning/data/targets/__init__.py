@@ -137,14 +137,13 @@ def leading_metric(targets: Iterable[Target]) -> str:
 
 
 def target_from_plain(plain: Any) -> Target:
-    """The target that a record of a cell describes; one without a kind has classes.
+    """The target that a record of a cell describes.
 
     Raises:
         ValueError: a value is not possible.
     """
     try:
-        # A record from before there were other kinds says nothing of its kind.
-        description = plain.get("target") or {"kind": Classes.name}
+        description = plain["target"]
         kind = kind_named(description["kind"])
         return kind.from_plain({**plain, **description})
     except (KeyError, TypeError, AttributeError) as error:

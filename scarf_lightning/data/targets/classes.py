@@ -78,8 +78,7 @@ class Classes(Target):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
-        # Older records lack the last two.
-        classes = cls(tuple(plain["classes"]), float(plain.get("rarest", 1.0)), plain.get("dtype", TEXT))
+        classes = cls(tuple(plain["classes"]), float(plain["rarest"]), plain["dtype"])
         # A record whose names are no answers of its type is refused here.
         _ = classes.answers
         return classes
@@ -240,20 +239,15 @@ class Classes(Target):
         return frame.assign(label=labels.astype(np.int32))
 
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Ints, Predictions]:
-        """The inverse of `packed`. Probabilities of older records are rounded to float16, and sum to one again."""
         labels = frame["label"].to_numpy(dtype=np.int64)
         kept = frame.drop(columns="label")
         if kept.shape[1] != self.n_outputs:
             raise ValueError("its predictions are of other classes")
         probabilities = kept.to_numpy(dtype=np.float64)
-        totals = probabilities.sum(axis=1, keepdims=True)
+        totals = probabilities.sum(axis=1)
         are_classes = (labels >= 0) & (labels < self.n_outputs)
-        are_possible = np.isfinite(totals) & (totals > 0)
-        if not are_classes.all() or not (probabilities >= 0).all() or not are_possible.all():
+        if not are_classes.all() or not (probabilities >= 0).all() or not (np.isfinite(totals) & (totals > 0)).all():
             raise ValueError("a label or a probability is out of range")
-        if (kept.dtypes == np.float16).any():
-            # By columns, as the releases that wrote them: sums over classes round by the order in memory.
-            return labels, np.asfortranarray(probabilities / totals)
         return labels, np.ascontiguousarray(probabilities)
 
     def packed_size(self, predictions: Predictions) -> int:

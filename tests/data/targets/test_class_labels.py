@@ -41,7 +41,7 @@ def test_the_type_is_in_the_record_and_not_in_the_identity() -> None:
     assert numbers.identity == text.identity
     assert target_from_plain(numbers.plain()).dtype == "int64"  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="is no type of labels"):
-        target_from_plain({"target": {"kind": "classes", "dtype": "object2"}, "classes": ["a", "b"]})
+        target_from_plain({"target": {"kind": "classes", "dtype": "object2", "rarest": 0.5}, "classes": ["a", "b"]})
     wrong: list[tuple[str, Any]] = [("a", "int64"), ("2", "bool"), ("300", "int8")]
     for spelled, dtype in (*wrong, ("a", "complex128"), ("a", 3)):
         with pytest.raises(ValueError, match=r"classes: |is no type of labels"):
