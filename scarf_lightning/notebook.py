@@ -4,11 +4,6 @@ from collections.abc import Sequence
 from html import escape
 
 
-def heading(text: str) -> str:
-    """A line in bold."""
-    return f"<p><strong>{escape(text)}</strong></p>"
-
-
 def paragraph(text: str) -> str:
     """A text."""
     return f"<p>{escape(text)}</p>"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig
 
 from ..errors import UsageError
-from ..results import Row
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composed import overrides_of_composed
@@ -91,16 +90,16 @@ def plan(
     check_before_training(cells, request.sweep)
     planned = make_plan(survey(cells), sizes_of(check_data(cells)))
     seconds = planned.cell_seconds()
-    axes, states, trials = list[Row](), list[str](), list[int]()
-    missing, core_hours = list[int](), list[float]()
+    rows = []
     for each in planned.surveyed:
-        axes.append(each.axes)
-        states.append(str(each.state))
-        trials.append(each.cell.config.trials)
-        missing.append(each.n_missing)
         # A finished cell is in no group of the plan.
-        core_hours.append(seconds.get(each.cell.key, 0) / HOUR)
-    return pd.DataFrame(axes).assign(state=states, trials=trials, missing=missing, core_hours=core_hours)
+        hours = seconds.get(each.cell.key, 0) / HOUR
+        state = {"state": str(each.state), "trials": each.cell.config.trials, "missing": each.n_missing}
+        rows.append(each.axes | state | {"core_hours": hours})
+    frame = pd.DataFrame(rows)
+    # Options that the first cell lacks come last.
+    last = ["state", "trials", "missing", "core_hours"]
+    return frame[[*frame.columns.difference(last, sort=False), *last]]
 
 
 def _asked(asked: "str | Sequence[str] | DictConfig", overrides: Sequence[str]) -> list[str]:

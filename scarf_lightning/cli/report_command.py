@@ -10,7 +10,6 @@ import pandas as pd
 
 from ..errors import NoSubjectError, UsageError, not_an_option
 from ..importing import require_report
-from ..notebook import heading, paragraph
 from ..options import Config, load_plugins
 from ..options.axes import AXES
 from ..options.checking import checked
@@ -64,7 +63,7 @@ class Subject:
     left_out: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WrittenReport:
     """A report on the disk.
 
@@ -97,13 +96,8 @@ class WrittenReport:
     def __str__(self) -> str:
         return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), f"The report is {self.index.absolute()}"])
 
-    def _repr_html_(self) -> str:
-        """The report in a notebook: the answer, the competitors, and where the page is."""
-        first, *others = self.answer
-        # The means of a product, the changes of a star, or all competitors.
-        table = [each._repr_html_() for each in [*self.tables.values()][:1]]
-        place = paragraph(f"The report is {self.index.absolute()}")
-        return "".join([heading(first), *map(paragraph, others), *table, place])
+    # A notebook shows it as a command prints it.
+    __repr__ = __str__
 
 
 def report(

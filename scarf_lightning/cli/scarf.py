@@ -6,9 +6,9 @@ Each sub-command is a function of its arguments, and returns an exit status; see
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError, counted, unknown_name
 from ..version import __version__
 from . import commands
 from .commands import answered
@@ -89,32 +89,31 @@ def make_parser() -> Parser:
 
 
 def show_cells(folder: Path) -> int:
-    """Print a table of the cells in a folder of results: the options in which they differ, the number of trials and the
-    mean metric.
+    """Print a table of the cells in a folder of results: the options in which they differ, and their leading metric.
 
     Raises:
         UsageError: as by `scarf_lightning.load`.
     """
-    from rich import box
-    from rich.table import Table
-
     from ..metrics import metric_named
     from ..options.axes import COLUMNS
     from ..results import load
     from ..screen import screen
+    from .tables import shared_trials, sweep_table
 
     trials = load(folder)
-    metrics = [metric_named(name) for name in LEADING if name in trials]
+    # A cell has an empty place for an option that it does not use.
+    known = trials.astype(object).where(trials.notna(), None)
     # The name of an option has a dot, but for the choice of an axis.
     options = [name for name in map(str, trials) if name in COLUMNS or "." in name]
-    differing = [name for name in options if trials[name].astype(str).nunique() > 1]
-    table = Table("cell", *differing, "trials", *(metric.label for metric in metrics), box=box.SIMPLE_HEAD)
-    for fingerprint, rows in trials.groupby("fingerprint", sort=False):
-        # A cell has an empty place for an option that it does not use.
-        values = rows[differing].iloc[0].astype(object).fillna("")
-        means = [metric.plain(rows[metric.name].mean()) for metric in metrics]
-        table.add_row(str(fingerprint)[:SHOWN_LETTERS], *map(str, values), str(len(rows)), *means)
-    screen().print(table)
+    cells: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    for fingerprint, rows in known.groupby("fingerprint", sort=False):
+        axes = {"cell": str(fingerprint)[:SHOWN_LETTERS]} | {name: rows[name].iloc[0] for name in options}
+        records: Any = rows.to_dict("records")
+        cells.append((axes, records))
+    if (n_trials := shared_trials(cells)) is not None:
+        screen().say(f"{counted(len(cells), 'cell')}; {counted(n_trials, 'trial')} each")
+    leading = next(name for name in LEADING if name in trials)
+    screen().print(sweep_table(cells, metric_named(leading)))
     return 0
 
 

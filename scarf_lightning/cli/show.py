@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from ..errors import counted
 from ..importing import without_garbage_collection
 from ..metrics import Metric
 from ..reporting.levels import LevelledRows, levels_of, levels_of_cell
 from ..results import Rows, few_steps_note
-from ..screen import NotebookLine, command_line, doing, screen
+from ..screen import command_line, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, look_up, survey
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.plan import Plan, about, largest, sentences
+from ..sweeping.plan import Plan, sentences
 from ..sweeping.workers import Tell
 from .tables import Row, ShownCells, cell_table, describe, shared_axes, shared_trials, sweep_table, why_no_interval
 
@@ -70,16 +69,6 @@ class Terminal:
             console.print(f"{request.sweep.title}{paper}")
         for sentence in sentences(plan):
             console.say(sentence)
-        datasets = largest(plan, n=10)
-        # Of one dataset the sentences have said everything.
-        if len(datasets) > 1:
-            shown = Table("longest first", box=None)
-            for heading in ("rows", "columns", "about"):
-                shown.add_column(heading, justify="right")
-            for name, size, seconds in datasets:
-                numbers = (f"{size.n_rows:,}", f"{size.n_columns:,}") if size else ("?", "?")
-                shown.add_row(name, *numbers, about(seconds))
-            console.print(shown)
         for each in plan.surveyed:
             # The first line names the cell and the error; the traceback is in the folder of results.
             if each.failure is not None:
@@ -195,18 +184,15 @@ def _show_places(surveyed: Sequence[SurveyedCell], n_skipped: int) -> None:
     if len(surveyed) > 1 and n_skipped:
         console.print(f"{n_skipped} of {len(surveyed)} cells were finished already.")
     elif n_skipped and first.config.logger.views:
-        console.say(
-            "Its loggers are not written again, since it was finished already; "
-            "scarf_lightning.loggers.write_views shows it anew."
-        )
+        console.say("Its loggers are not written again; scarf_lightning.loggers.write_views shows it anew.")
     # After a failure the last line is the error.
     if first.results.exists() and all(each.state is State.FINISHED for each in surveyed):
         console.say(f"Results are in {first.results.absolute()}")
 
 
 class SweepProgress:
-    """Shows how many cells are done or failed, and the time gone and left: in a bar on a terminal, in a changing line
-    of a notebook, or else in a line a minute."""
+    """Shows how many cells are done or failed, and the time gone and left: in a bar on a terminal, or else in a line
+    a minute."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._console = console
@@ -223,7 +209,6 @@ class SweepProgress:
         (self._task,) = self._bar.tasks
         # Rich reckons the pace from the second number that it is given.
         self._bar.update(self._task.id, completed=math.ulp(0))
-        self._line = NotebookLine() if console.is_jupyter else None
         self._last_line = time.monotonic()
         self._show(())
 
@@ -241,9 +226,6 @@ class SweepProgress:
                 self._stopped.set()
                 if not is_told:
                     watching.join()
-                    # A notebook keeps its line, which must show the end.
-                    if self._line is not None:
-                        self.look()
 
     def ended(self, cell: Cell) -> None:
         """Show a cell, or a share of it, as the store has it."""
@@ -276,10 +258,8 @@ class SweepProgress:
         has_ended = done > self._task.completed
         self._bar.update(self._task.id, description=text, completed=max(done, self._task.completed))
         now = time.monotonic()
-        if self._line is not None:
-            self._line.write(self._text(), last=left == 0)
         # In a file every line stays, so there is one only if something has ended.
-        elif not self._console.is_terminal and has_ended and now - self._last_line > SECONDS_BETWEEN_LINES:
+        if not self._console.is_terminal and has_ended and now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
             self._console.print(self._text(), soft_wrap=True)
 

@@ -19,7 +19,9 @@ def prepare_streams() -> None:
     standard error, which only shows how far it is."""
     for number, name in enumerate(NAMES):
         if getattr(sys, name) is None:
-            setattr(sys, name, _nowhere(number))
+            # The lowest number that is free, which is that of the closed stream.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
     if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
         lasting = io.BufferedWriter(_Lasting(sys.stderr.fileno(), "w", closefd=False))
         sys.stderr = io.TextIOWrapper(lasting, sys.stderr.encoding, HANDLER)
@@ -61,19 +63,6 @@ def written_together() -> Iterator[None]:
             yield
     finally:
         sys.stdout.write(printed.getvalue())
-
-
-def _nowhere(number: int) -> io.TextIOWrapper:
-    """A stream that nobody sees, in the place of one that was closed before this process began."""
-    opened = os.open(os.devnull, os.O_RDWR)
-    try:
-        os.fstat(number)
-    except OSError:
-        # Otherwise the next file of ours would get the number, and with it what libraries write to it.
-        os.dup2(opened, number)
-        os.close(opened)
-        opened = number
-    return os.fdopen(opened, "r" if number == 0 else "w", encoding="utf-8")
 
 
 class _Lasting(io.FileIO):

@@ -193,15 +193,3 @@ def about(seconds: float) -> str:
     if seconds < 1.5 * HOUR:
         return f"{round(seconds / MINUTE)} min"
     return f"{round(seconds / HOUR)} h" if seconds < 2 * DAY else f"{round(seconds / DAY)} days"
-
-
-def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
-    """The datasets that take longest: name, size if it is known, and expected seconds."""
-    seconds, sizes = defaultdict[str, float](float), dict[str, Size | None]()
-    cell_seconds = plan.cell_seconds()
-    for each in plan.unfinished:
-        name = each.cell.dataset_name
-        sizes[name] = plan.sizes.get(each.cell.source.key)
-        seconds[name] += cell_seconds[each.cell.key]
-    longest = sorted(seconds, key=lambda name: -seconds[name])
-    return [(name, sizes[name], seconds[name]) for name in longest[:n]]

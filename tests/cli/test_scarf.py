@@ -66,14 +66,14 @@ def test_results_have_a_line_for_each_cell_with_what_differs(tmp_path: Path) -> 
     ran = asked("results", "mine", cwd=tmp_path)
 
     trials = load(tmp_path / "mine")
-    heading, _, *lines = ran.stdout.strip().splitlines()
-    assert heading.split()[:2] == ["cell", "pretrain"]
-    assert heading.split()[-2:] == ["trials", "accuracy"]
+    said, heading, _, *lines = ran.stdout.strip().splitlines()
+    assert said == "2 cells; 2 trials each"
+    assert heading.split()[:3] == ["pretrain", "cell", "accuracy"]
     for line, (fingerprint, its) in zip(lines, trials.groupby("fingerprint", sort=False), strict=True):
         shown = line.split()
-        assert fingerprint.startswith(shown[0])
-        assert shown[1] == its["pretrain"].iloc[0]
-        assert shown[-2:] == ["2", f"{its['accuracy'].mean():.4f}"]
+        assert fingerprint.startswith(shown[1])
+        assert shown[0] == its["pretrain"].iloc[0]
+        assert shown[2] == f"{its['accuracy'].mean():.4f}"
 
 
 def test_pyproject_installs_the_command() -> None:

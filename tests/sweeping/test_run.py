@@ -18,10 +18,8 @@ from scarf_lightning.cli import show
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, WandbSettings
-from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import (
     CellStore,
-    KnownData,
     LostClaimError,
     PretrainingStore,
     Rows,
@@ -312,22 +310,6 @@ class TestPlan:
         shown = capsys.readouterr().out.splitlines()
         assert shown[0] == "1 cell: 1 failed; 2 trials to train."
         assert f"Failed when last tried: seed=0 failed on {socket.gethostname()}:" in shown
-
-    def test_datasets_are_listed_with_their_sizes_the_longest_first(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        phoneme, adult, unknown = (
-            some_cell(f"dataset=cc18-{name}", dataset=DatasetSettings("openml", number, name), plan=True)
-            for number, name in ((1489, "phoneme"), (1590, "adult"), (61, "iris"))
-        )
-        monkeypatch.setattr(type(phoneme.source), "files", lambda self: (Path(__file__),))
-        for cell, size in ((phoneme, (5404, 5)), (adult, (48_842, 14))):
-            finish(cell, trials=[0], data=KnownData(DATA_HASH, *size))
-
-        ran([phoneme, adult, unknown])
-
-        lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines()]
-        assert lines[-3:] == [["adult", "48,842", "14"], ["phoneme", "5,404", "5"], ["iris", "?", "?"]]
 
 
 class TestFailures:
