@@ -156,7 +156,7 @@ def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_ski
 
 def _show_reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> None:
     """Say what is to be kept in mind: missing intervals, few steps, networks that have learnt nothing."""
-    from ..reporting.learning import LEARNS_NOTHING, few_classes_note, not_learnt_notes, probability_note
+    from ..reporting.learning import LEARNS_NOTHING, not_learnt_notes, probability_note
 
     # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
     trained = [each.rows for each in surveyed if each.cell.config.recipe != "practical"]
@@ -172,7 +172,6 @@ def _show_reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> N
         *why_no_interval([axes for axes, rows in cells if not levels_of(rows)]),
         *few_steps_note(trained),
         *not_learnt_notes(learning),
-        *few_classes_note(named_rows),
         *probability_note(named_rows),
     ):
         screen().say(sentence)

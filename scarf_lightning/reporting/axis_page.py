@@ -24,10 +24,7 @@ def means_table(product: Product, results: CellResults, metric: Metric) -> Table
         rows.append(tuple(entries))
     *_, across = product.axes
     heading = capitalised(metric.heading)
-    caption = (
-        f"{heading}, with 95 % intervals, of each setting: {across} across. At the edges the means "
-        "over the settings of an axis, which the answers compare trial by trial"
-    )
+    caption = f"{heading}, with 95 % intervals, of each setting, {across} across; at the edges means over settings"
     return Table("means", caption, tuple(grid.headings), tuple(rows), _means_data(product, results, metric))
 
 

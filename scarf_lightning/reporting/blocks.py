@@ -74,6 +74,7 @@ class Table:
         rows: of as many entries.
         data: the numbers in full, for CSV; its layout may differ.
         narrow: the table for a column of a paper, which LaTeX gets in its place.
+        on_page: False for a table that the page shows by its files alone.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Table:
     rows: tuple[tuple[Entry, ...], ...]
     data: pd.DataFrame
     narrow: "Table | None" = None
+    on_page: bool = True
 
     @cached_property
     def numeric(self) -> frozenset[int]:

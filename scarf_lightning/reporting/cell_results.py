@@ -1,14 +1,14 @@
 """The cells of a report, and what the store holds of them."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..data.targets import Classes, Target, leading_metric
@@ -26,7 +26,6 @@ from ..results import (
     read_cell,
     read_curves,
     read_environments,
-    reading_columns,
     values_of,
 )
 from ..results.identity import NULL, is_of_reading, with_reading
@@ -37,10 +36,6 @@ from .names import Competition, asked_for, competition, distinguishing_columns, 
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
-PAPERS_ORDER = (
-    "full", "noise30", "semi25",
-    "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
-)  # fmt: skip
 BESIDE = ("recipe", *SHORTHANDS)
 """Options that set several others, and are no column of a cell. They are one of a report whose cells differ in them."""
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
@@ -107,7 +102,6 @@ class CellResults:
     metric: str = Classes.usual_metric
     stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
     measured: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
-    _values: dict[str, dict[int, list[Any]]] = field(default_factory=dict, init=False, compare=False, repr=False)
     _signs: dict[int, str] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @cached_property
@@ -121,27 +115,19 @@ class CellResults:
             self.stored[cell] = read_cell(self.folders[cell])
         return self.stored.get(cell)
 
-    def trials_of(self, cell: int) -> pd.DataFrame:
-        """The rows of `trials` that are of a cell."""
-        return self._trials_by_cell.get(cell, self.trials.iloc[:0])
-
     @cached_property
     def _trials_by_cell(self) -> dict[Any, pd.DataFrame]:
         # A report asks for them thousands of times, and each search through all rows takes longer with more cells.
         return dict(iter(self.trials.groupby("cell", sort=False)))
 
+    def trials_of(self, cell: int) -> pd.DataFrame:
+        """The rows of `trials` that are of a cell."""
+        return self._trials_by_cell.get(cell, self.trials.iloc[:0])
+
     def values_of(self, cell: int, name: str) -> list[Any]:
         """A column of a cell's trials, as plain values."""
-        # At once for all cells, because pandas takes a tenth of a millisecond for a column of one.
-        if name not in self._values:
-            values = np.array(self.trials[name].tolist(), dtype=object)
-            self._values[name] = {cell: values[places].tolist() for cell, places in self._places.items()}
-        return self._values[name].get(cell, [])
-
-    @cached_property
-    def _places(self) -> Mapping[Any, Any]:
-        """The rows of `trials` of each cell."""
-        return self.trials.groupby("cell", sort=False).indices
+        values: list[Any] = self.trials_of(cell)[name].tolist()
+        return values
 
     def sign_of(self, cell: int) -> str:
         """The sign that a cell has learnt nothing, see `learning.not_learnt`; empty if there is none."""
@@ -153,7 +139,7 @@ class CellResults:
     def evidence_of(self, cell: int) -> Rows:
         """The columns of `EVIDENCE` of a cell's trials."""
         columns = {name: self.values_of(cell, name) for name in EVIDENCE if name in self.trials}
-        return Rows(len(self._places.get(cell, ())), columns)
+        return Rows(len(self.trials_of(cell)), columns)
 
     @cached_property
     def rows(self) -> dict[int, Row]:
@@ -340,87 +326,38 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     if not cells:
         raise no_results(results, damaged, sentences)
 
-    described = []
-    for place, stored in cells:
-        if stored.description is not None:
-            described.append((place, stored, stored.description))
-    descriptions = [description for _, _, description in described]
-    readings = _readings(descriptions)
-    names = _names_of_datasets(descriptions, readings)
+    described = [(folder, stored, stored.description) for folder, stored in cells if stored.description is not None]
+    readings: dict[Table, Row] = {}
+    for _, _, cell in described:
+        reading = {column: value for column, value in cell["options"].items() if is_of_reading(column)}
+        # Two ways of asking for one table, such as a numeric column that is called numeric, are one: the shorter.
+        readings[_table_of(cell)] = min(readings.get(_table_of(cell), reading), reading, key=len)
+    n_alike = Counter((name, str(reading)) for (name, _), reading in readings.items())
     wanted = []
     for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
-        table = _table_of(cell)
-        # A later run may have added trials beyond those that the description was written for.
-        last = max(stored.rows, default=-1)
-        n_trials = max(_asked_for(cell["overrides"]), last + 1)
-        reported = _described_cell(cell, names[table], readings[table], folder, n_trials)
-        wanted.append(replace(reported, stored=stored))
+        name, data = table = _table_of(cell)
+        reading = readings[table]
+        is_alone = n_alike[name, str(reading)] == 1
+        options = {column: value for column, value in cell["options"].items() if not is_of_reading(column)}
+        reported = ReportedCell(
+            axes={"dataset": name if is_alone else f"{name} ({data[:6]})", **options, **reading},
+            dataset_id=cell["dataset_id"],
+            folder=folder,
+            # A later run may have added trials beyond those that the description was written for.
+            trials=max(_asked_for(cell["overrides"]), max(stored.rows, default=-1) + 1),
+            overrides=tuple(cell["overrides"]),
+            metric=cell["config"].get("metric"),
+            stored=stored,
+        )
+        wanted.append(reported)
     return wanted, damaged, sentences
 
 
-Reading = tuple[tuple[str, str], ...]
-"""Options of reading with their values."""
+Table = tuple[str, str]
+"""A dataset's name, and the hash of its data."""
 
 
-def _described_cell(cell: Row, dataset: str, reading: Reading, folder: Path, n_trials: int) -> ReportedCell:
-    """A cell as its description has it.
-
-    Args:
-        cell: the description.
-        dataset: the name of its table in the report.
-        reading: of the table, which is worded in one way for all cells of it, see `_readings`.
-        folder: of the cell.
-        n_trials: that it was asked for or has.
-    """
-    axes = {"dataset": dataset}
-    for column, value in cell["options"].items():
-        if not is_of_reading(column):
-            axes[column] = value
-    return ReportedCell(
-        axes=axes | dict(reading),
-        dataset_id=cell["dataset_id"],
-        folder=folder,
-        trials=n_trials,
-        overrides=tuple(cell["overrides"]),
-        metric=cell["config"].get("metric"),
-    )
-
-
-def _names_of_datasets(cells: Sequence[Row], readings: Mapping[tuple[str, str], Reading]) -> dict[tuple[str, str], str]:
-    """The name of each table in a report, with the beginning of its hash where another table has the same name and was
-    read alike."""
-    tables = dict.fromkeys(map(_table_of, cells))
-    n_alike = Counter((name, readings[name, data]) for name, data in tables)
-    names = {}
-    for name, data in tables:
-        is_alone = n_alike[name, readings[name, data]] == 1
-        names[name, data] = name if is_alone else f"{name} ({data[:6]})"
-    return names
-
-
-def _readings(cells: Sequence[Row]) -> dict[tuple[str, str], Reading]:
-    """Readings of the tables, by dataset and hash.
-
-    Two ways of asking for one table, such as a numeric column that is called numeric, are one: the shorter.
-    """
-    readings: dict[tuple[str, str], Reading] = {}
-    for cell in cells:
-        # Results that do not describe their reading have it in their configuration.
-        dataset = cell["config"].get("dataset")
-        options = reading_columns(dataset) if isinstance(dataset, Mapping) else {}
-        for column, value in cell["options"].items():
-            if is_of_reading(column):
-                options[column] = value
-        sorted_options = sorted(options.items())
-        reading = tuple((column, str(value)) for column, value in sorted_options)
-        table = _table_of(cell)
-        earlier = readings.get(table, reading)
-        # Of two that are equally short the first by the alphabet: the order of cells decides nothing.
-        readings[table] = min(earlier, reading, key=lambda each: (len(each), each))
-    return readings
-
-
-def _table_of(cell: Row) -> tuple[str, str]:
+def _table_of(cell: Row) -> Table:
     """The dataset of a cell and the hash of its data."""
     return cell["dataset"], cell["identity"]["data"]
 
@@ -445,18 +382,14 @@ def narrowed(
             fault = f"{condition} is not an option of a report, nor a column of its results"
             raise UsageError(unknown_name(fault, column, known, "the columns", hint=hint))
         # A cell that does not use the option is found by null, as on the command line.
-        values_of_cells = [str(cell.axes.get(column, "null")) for cell in chosen]
+        texts = [str(cell.axes.get(column, NULL)) for cell in chosen]
         # A comma within brackets, as in [a,b], is part of the value.
         wanted = re.split(r",(?![^\[]*\])", values)
         for value in wanted:
-            if value not in values_of_cells:
+            if value not in texts:
                 fault = f"No cell has {column}={value}"
-                raise UsageError(unknown_name(fault, value, values_of_cells, f"the values of {column}"))
-        matching = []
-        for cell, value in zip(chosen, values_of_cells, strict=True):
-            if value in wanted:
-                matching.append(cell)
-        chosen = matching
+                raise UsageError(unknown_name(fault, value, texts, f"the values of {column}"))
+        chosen = [cell for cell, text in zip(chosen, texts, strict=True) if text in wanted]
     return chosen
 
 
@@ -501,17 +434,16 @@ def _asked_for(overrides: Sequence[str]) -> int:
 
 
 def _place(cell: Row) -> list[tuple[bool, float, str]]:
-    """A sort key: the paper's order of regimes and pre-trainings, numbers by size, else names."""
+    """A sort key: regimes, pre-trainings (none first) and methods, then datasets; numbers by size, else names."""
     options = cell["options"]
-    leading = [options.get(name) for name in ORDERED]
+    leading = [options.get("regime"), options.get("pretrain") != "none", *map(options.get, ORDERED)]
     others = [value for name, value in sorted(options.items()) if name not in ORDERED]
-    return [_sort_key(value) for value in (*leading, cell["dataset"], cell["identity"]["data"], *others)]
+    return [_sort_key(value) for value in (*leading, *_table_of(cell), *others)]
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:
-    """A key that sorts missing values first, numbers by size, and names in the paper's order or by the alphabet."""
+    """A key that sorts missing values first, numbers by size, and names by the alphabet."""
     # Tuples compare a number with a number: a column may hold texts in some cells and numbers in others.
     if isinstance(value, int | float):
         return True, float(value), ""
-    rank = PAPERS_ORDER.index(value) if value in PAPERS_ORDER else len(PAPERS_ORDER)
-    return value is not None, rank, str(value)
+    return value is not None, math.inf, str(value)

@@ -47,7 +47,8 @@ def effects_table(answers: Answers) -> Table:
         rows.append((*names, *_difference_and_answer(effect, metric), Entry(str(effect.row["n"]), effect.row["n"])))
     columns = ("effect", "beside", "over", _difference_heading(metric), "answer", "n")
     data = answers.frame
-    return Table("effects", "Effects, with intervals of 95 %; sure answers in bold", columns, tuple(rows), data)
+    caption = "Effects, with intervals of 95 %; sure answers in bold"
+    return Table("effects", caption, columns, tuple(rows), data, on_page=False)
 
 
 def summary_table(answers: Answers) -> Table:
@@ -127,7 +128,7 @@ def metrics_table(answers: Answers) -> Table | None:
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
     headings = {name: metric_named(name).label + _unit(metric_named(name)) for name in by_metric}
-    caption = f"Improvements by several metrics, with intervals of 95 %. Answers are by {leading.label} alone"
+    caption = f"Improvements by several metrics, with intervals of 95 %; answers are by {leading.label}"
     return table("metrics", caption, frame, headings=headings, data=pd.DataFrame(data))
 
 

@@ -33,7 +33,7 @@ COLOUR_OF: dict[Answer, str] = {
 HOLLOW: tuple[Answer, ...] = ("helps, size open", "hurts, size open")
 """Answers whose point is hollow: they have the colour of the direction, and no size."""
 KINDS: dict[Basis, str] = {
-    "rows and fits": "from the test rows and from the spread of trials beyond them",
+    "rows and fits": "of test rows and trials",
     "resampled t-test": "of the corrected resampled t-test, which is wider than one from predictions would be",
     "sign test": "of the sign test over datasets, for the median dataset",
     "none": "",
@@ -61,8 +61,8 @@ def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Pictur
         "effects",
         effects_figure(effects, metric, options.rope),
         alt=f"Improvement in {metric.label} with 95 % intervals. {'; '.join(words)}.",
-        caption=f"Improvement in {metric.label} over {references(effects)}{interval}. The grey band holds "
-        f"differences up to {size}, which are of no consequence. A hollow point: size open; grey: undecided.",
+        caption=f"Improvement in {metric.label} over {references(effects)}{interval}. Grey band: up to "
+        f"{size}, of no consequence; hollow point: size open; grey: undecided.",
     )
 
 

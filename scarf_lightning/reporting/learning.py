@@ -35,14 +35,13 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     trials count as long as they can test different rows. Of rare classes the error is larger, so some cells at
     chance are missed, and no other is accused.
 
-    Trials whose labels are of one class do not count: every method then predicts that class, see `few_classes_note`.
+    Trials whose labels are of one class do not count: every method then predicts that class.
 
     Args:
         rows: of the cell's trials, those of `EVIDENCE` that it has.
         target: what they predict; None if it is unknown, and with it the number of classes.
     """
-    if n_of_one_class(rows):
-        rows = [row for row in rows if row[LABEL_CLASSES] != 1]
+    rows = [row for row in rows if row.get(LABEL_CLASSES) != 1]
     # The plainest sign comes first, and is the one that a user can check by eye.
     flags = _known(rows, "one_class")
     n_constant = sum(map(bool, flags))
@@ -89,22 +88,6 @@ def not_learnt_notes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Tar
     ]
 
 
-def few_classes_note(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
-    """A sentence on the cells of a run of which trials had labels of one class alone, if there are any.
-
-    Args:
-        cells: the name of each, and the rows of its trials.
-    """
-    clauses = []
-    for name, rows in cells:
-        n_trials = n_of_one_class(rows)
-        if n_trials:
-            clauses.append(f"{name} in {n_trials} of {counted(len(rows), 'trial')}")
-    if not clauses:
-        return []
-    return [f"All training labels were of one class: {_listed(clauses)}. Show more labels."]
-
-
 def probability_note(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
     """A sentence on the cells whose probabilities are worse than the class frequencies of their labels, by log-loss.
 
@@ -134,11 +117,6 @@ def _listed(clauses: Sequence[str]) -> str:
     if len(clauses) > MOST_NAMED:
         listed += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
     return listed
-
-
-def n_of_one_class(rows: Sequence[Mapping[str, Any]]) -> int:
-    """The trials whose labels are of one class; rows of older versions do not tell."""
-    return list(values_of(rows, LABEL_CLASSES)).count(1)
 
 
 def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:

@@ -36,7 +36,6 @@ LONG_TABLE = 12
 """Tables with more rows get a filter."""
 FOLDERS = ("figures", "tables")
 MOST_BYTES = 1_000_000_000
-LABELLED_BY = ("dataset", "regime", "pretrain", "method")
 
 
 class NothingFinishedError(UsageError):
@@ -215,16 +214,11 @@ def completeness(results: CellResults) -> str:
 def provenance_section(results: CellResults, command: str) -> Section:
     """Section of versions and hardware, the cells with their fingerprints, and the command."""
     finished = results.cells[results.cells["finished"] > 0]
-    # The axes that name a cell: the usual ones, and options in which cells differ.
-    columns = [column for column in results.axes if column in LABELLED_BY or column in results.different]
-    shown = finished[[*columns, "finished", "fingerprint"]]
     n_diverged = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
-    # Trials rarely diverge, so the column is there only if some did.
-    if n_diverged.any():
-        shown = shown.assign(diverged=n_diverged)
-    blocks: list[Block] = [
-        table("cells", "Cells of this report, by fingerprint", shown, headings={"finished": "trials"}),
-    ]
+    data = finished[[*results.axes, "finished", "fingerprint"]].assign(diverged=n_diverged)
+    shown = finished[["finished", "fingerprint"]].rename(columns={"finished": "trials"})
+    shown.insert(0, "cell", named_cells(results, finished))
+    blocks: list[Block] = [table("cells", "Cells, and their folders", shown, data=data)]
     commit = f", commit {source_commit()}" if source_commit() else ""
     made = f"Made by SCARF-Lightning {__version__} on {date.today():%-d %B %Y}{commit}: {command}"
     blocks += [Paragraph(text) for text in (_versions(results), made) if text]

@@ -171,7 +171,7 @@ def test_competitors_that_share_the_level_need_more_datasets() -> None:
     assert said(over_tables(seven))[0].startswith("Over 7 datasets, beside pretrain=none: pretrain=scarf helps, +")
     # Alone it has all of the level.
     alone = said(over_tables({"scarf": gains["scarf"]}))[0]
-    assert alone.startswith("Over 6 datasets, beside pretrain=none: pretrain=scarf, method=control helps, +")
+    assert alone.startswith("Over 6 datasets, beside pretrain=none: pretrain=scarf helps, +")
 
 
 def test_a_rival_is_ahead_or_behind_and_does_not_hurt_the_network() -> None:
@@ -297,9 +297,9 @@ def only() -> Effect:
 def test_the_caption_says_how_its_interval_was_made(only: Effect) -> None:
     sayings: dict[Basis, str] = {
         "resampled t-test": "interval of the corrected resampled t-test, which is wider",
-        "rows and fits": "interval from the test rows and from the spread of trials beyond them",
+        "rows and fits": "interval of test rows and trials",
         "sign test": "interval of the sign test over datasets, for the median dataset",
-        "none": "over pretrain=none. The grey band",
+        "none": "over pretrain=none. Grey band",
     }
     for basis, said_so in sayings.items():
         verdict = replace(only.verdict, basis=basis)

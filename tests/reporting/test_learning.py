@@ -10,7 +10,7 @@ import pytest
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.learning import few_classes_note, not_learnt, not_learnt_notes
+from scarf_lightning.reporting.learning import not_learnt, not_learnt_notes
 from scarf_lightning.reporting.questions import answers_of, cells_in
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts.effects import common_fault
@@ -42,7 +42,7 @@ def test_a_third_of_trials_that_predict_one_class_is_a_sign(flags: list[Any], sa
     assert not_learnt(rows, TWO) == said
 
 
-def test_a_trial_with_labels_of_one_class_is_no_sign_and_is_said() -> None:
+def test_a_trial_with_labels_of_one_class_is_no_sign() -> None:
     columns = {"one_class": [True, True, False], "balanced_accuracy": [0.5, 0.5, 0.9], "n_test": [100] * 3}
     classes = {"n_label_classes": [1, 1, 2]}
 
@@ -50,9 +50,6 @@ def test_a_trial_with_labels_of_one_class_is_no_sign_and_is_said() -> None:
     assert not_learnt(rows_of(**columns, **classes), TWO) == ""
     assert "in 1 of 2 trials" in not_learnt(rows_of(**columns, n_label_classes=[1, 2, 2]), TWO)
     assert not_learnt(rows_of(one_class=[True], n_label_classes=[1]), TWO) == "", "nothing could be learnt"
-    cells = [("a", rows_of(**columns, **classes)), ("b", rows_of(**columns)), ("c", rows_of(n_label_classes=[2, 3]))]
-    assert few_classes_note(cells) == ["All training labels were of one class: a in 2 of 3 trials. Show more labels."]
-    assert few_classes_note(cells[1:]) == []
 
 
 def test_guesses_are_called_so_and_what_is_better_is_not() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning import results as stored
 from scarf_lightning.cli.report_command import OPTIONS
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
@@ -21,7 +20,7 @@ from scarf_lightning.reporting.cell_results import (
 from scarf_lightning.reporting.pairing import pairs_of
 from scarf_lightning.results import CellStore, fingerprint, identity
 from scarf_lightning.results.identity import as_column
-from tests.cells import OF_WDBC, some_config, some_record
+from tests.cells import some_config, some_record
 from tests.reporting.store import described
 
 
@@ -207,19 +206,6 @@ def test_readings_of_one_file_are_one_dataset(tmp_path: Path) -> None:
     results = read_results(cells_of_folder(tmp_path / "alike")[0])
     assert "dataset.numeric" not in results.axes
     assert results.different == ["pretrain"]
-
-
-def test_results_that_do_not_describe_their_reading_have_it_in_their_configuration(tmp_path: Path) -> None:
-    config = some_config(dataset=of_file(drop=["a"]))
-    options = {name: value for name, value in stored.columns(config).items() if name != "dataset.drop"}
-    store = CellStore(tmp_path, identity(config, "0" * 64))
-    of_config = OF_WDBC | {"config": {"dataset": vars(config.dataset)}, "options": options, "labels": {}}
-    store.describe(dataset="mine", dataset_id=None, source="mine.csv", **of_config)
-    store.add(some_record(range(2)))
-
-    ((cell,), *_) = cells_of_folder(tmp_path)
-
-    assert cell.axes["dataset.drop"] == "[a]"
 
 
 def test_options_that_set_several_are_a_column_if_all_cells_name_them() -> None:

@@ -49,7 +49,7 @@ class LossCurves(Drawing):
                 loss_curves(curves),
                 alt=f"Training and validation loss of {counted(len(epochs), 'pre-training')}, which stop after "
                 f"{epochs.min()} to {epochs.max()} epochs.",
-                caption="Loss while pre-training: each trial faint, and their mean with one standard deviation.",
+                caption="Each trial faint, and their mean with one standard deviation.",
             )
         ]
         return blocks + left_out(len(drawn), len(chosen))

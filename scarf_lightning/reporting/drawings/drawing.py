@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ...errors import UsageError, unknown_name
 from ...metrics import metric_named
 from ...options import Config
-from ...options.axes import BASES, OF_THE_RUN, field_names, part, registered
+from ...options.axes import OF_THE_RUN, field_names, registered
 from ...options.checking import checked
 from ..blocks import Block, Paragraph, Section, named, not_drawn
 from ..cell_results import CellResults
@@ -113,10 +113,10 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
 
 
 def check_drawings(drawings: Sequence[Drawing], file: str) -> None:
-    """Check the columns, parts and metrics that drawings name, before there are cells to draw.
+    """Check the columns and metrics that drawings name, before there are cells to draw.
 
     Raises:
-        UsageError: a column is of no axis or section of options, or a part or metric has an unknown name.
+        UsageError: a column is of no axis or section of options, or a metric is unknown.
     """
     sections = sorted(field_names(Config).difference(OF_THE_RUN))
     for number, drawing in enumerate(drawings, start=1):
@@ -126,12 +126,6 @@ def check_drawings(drawings: Sequence[Drawing], file: str) -> None:
                 if section not in sections:
                     fault = f"{column} is no column of results"
                     raise UsageError(unknown_name(fault, section, sections, "their sections"))
-            for axis in BASES.keys() & drawing.where.keys():
-                values = drawing.where[axis]
-                for value in values if isinstance(values, list) else [values]:
-                    # A cell may do without a part.
-                    if value is not None and (axis, value) != ("pretrain", "none"):
-                        part(axis, value, option=axis)
             if drawing.metric is not None:
                 metric_named(drawing.metric)
         except UsageError as error:

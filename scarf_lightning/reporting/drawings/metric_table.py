@@ -52,24 +52,19 @@ class MetricTable(Drawing):
         means = cell_means(found.scores, "value", by=("dataset", "competitor"))
         # Scores of losses are negative, so that higher is better; a table shows the losses themselves.
         means["mean"] *= metric.sign
-        # The usual number of trials is in the caption, so only cells with fewer show theirs.
-        most = int(means["trials"].max())
         cells: dict[Any, dict[Any, Any]] = means.set_index(["dataset", "competitor"]).to_dict("index")
         competitors = [*found.names, *found.empty]
         rows = []
         for dataset in sorted(set(found.scores["dataset"])):
-            dataset_cells = [cells.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
-            # Means that are equal as they are shown are equally bold.
-            bold = _best_text(dataset_cells, metric) if best else None
-            entries = [_entry(cell, most, metric, bold) for cell in dataset_cells]
+            entries = [_entry(cells.get((dataset, competitor)), metric) for competitor in competitors]
+            known = [metric.sign * each.sort for each in entries if isinstance(each.sort, float)]
+            if best and known:
+                entries = [each._replace(best=each.sort == metric.sign * max(known)) for each in entries]
             rows.append((Entry(str(dataset), str(dataset)), *entries))
         missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in cells.items() if not cell["trials"]]
 
-        caption = (
-            f"Mean {metric.heading}, ± standard error, of {counted(most, 'trial')}; where there are fewer, their "
-            "number in brackets"
-        )
         means[["mean", "standard_error"]] *= metric.scale
+        caption = f"Mean {metric.heading}, ± standard error"
         blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
         return blocks + warning(f"{counted(len(missing), 'cell')} without {metric.label}", missing)
 
@@ -84,24 +79,11 @@ class EpochsTable(MetricTable):
         return self.table(results, EPOCHS, name, best=False)
 
 
-def _best_text(cells: list[dict[str, Any]], metric: Metric) -> str | None:
-    """The best mean of a dataset as it is shown; None if no cell has a trial."""
-    means = [metric.shown(cell["mean"]) for cell in cells if cell["trials"]]
-    if not means:
-        return None
-    return max(means, key=float) if metric.higher_is_better else min(means, key=float)
-
-
-def _entry(cell: dict[str, Any], most: int, metric: Metric, bold: str | None) -> Entry:
-    """A mean with its standard error, and the number of trials if others have more."""
-    n_trials = cell["trials"]
-    if not n_trials:
+def _entry(cell: dict[str, Any] | None, metric: Metric) -> Entry:
+    """A mean with its standard error; it sorts, and is best, as it is shown."""
+    if cell is None or not cell["trials"]:
         return Entry(NOTHING, None)
     mean = metric.shown(cell["mean"])
-    text = mean
     # One trial has no standard error.
-    if not pd.isna(cell["standard_error"]):
-        text += f" ± {metric.shown(cell['standard_error'])}"
-    if n_trials != most:
-        text += f" ({n_trials})"
-    return Entry(text, metric.scale * float(cell["mean"]), best=mean == bold)
+    error = "" if pd.isna(cell["standard_error"]) else f" ± {metric.shown(cell['standard_error'])}"
+    return Entry(f"{mean}{error}", float(mean.replace("−", "-")))

@@ -119,7 +119,7 @@ class RocCurves(PredictedDrawing):
     """The ROC curve of each cell; of more than two classes, that of each row's probabilities of all classes."""
 
     name = "roc_curves"
-    caption = "ROC curves of the test rows of all trials together; of more than two classes each against the others."
+    caption = "Test rows of all trials together; of several classes each against the others."
     has_lines = True
 
     def draw(self, axes: Axes, cell: PredictedCell, name: str) -> None:
@@ -157,7 +157,7 @@ class ConfusionMatrix(PredictedDrawing):
     """Shares of each class's test rows that are given each class."""
 
     name = "confusion_matrix"
-    caption = "The share of the test rows of each class (row) that are given each class (column), all trials together."
+    caption = "The share of each class (row) that is given each class (column), test rows of all trials together."
 
     def draw(self, axes: Axes, cell: PredictedCell, name: str) -> None:
         from sklearn.metrics import ConfusionMatrixDisplay
