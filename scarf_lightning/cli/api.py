@@ -10,15 +10,14 @@ from omegaconf import DictConfig
 from ..errors import UsageError
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
-from ..sweeping.composed import overrides_of_composed
 from ..sweeping.composer import Composer
-from ..sweeping.expand import expand
+from ..sweeping.expand import composed_cell, expand
 from ..sweeping.hydra import named_plugins
 from ..sweeping.overrides import overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import check_data, sizes_of
 from .own_parts import check_before_training, refuse_untaken
-from .running import sweeping
+from .running import sweeping, train_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +56,11 @@ def run(
         UsageError: an override or the folder is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
-    given = _asked(asked, overrides)
+    if isinstance(asked, DictConfig):
+        _refuse_more(*overrides, config_dir)
+        with nullcontext() if verbose else silent():
+            return _trials(train_cell(composed_cell(asked)))
+    given = overrides_of(asked, overrides)
     for override in given:
         option = override.partition("=")[0]
         # These would train nothing, or leave no cells to return the rows of.
@@ -83,9 +86,13 @@ def plan(
     """
     import pandas as pd
 
-    given = _asked(asked, overrides)
-    refuse_untaken(named_plugins(given))
-    request = expand(given, Composer(given, config_dir))
+    if isinstance(asked, DictConfig):
+        _refuse_more(*overrides, config_dir)
+        request = composed_cell(asked)
+    else:
+        given = overrides_of(asked, overrides)
+        refuse_untaken(named_plugins(given))
+        request = expand(given, Composer(given, config_dir))
     cells = distinct(request.cells)
     check_before_training(cells, request.sweep)
     planned = make_plan(survey(cells), sizes_of(check_data(cells)))
@@ -102,11 +109,12 @@ def plan(
     return frame[[*frame.columns.difference(last, sort=False), *last]]
 
 
-def _asked(asked: "str | Sequence[str] | DictConfig", overrides: Sequence[str]) -> list[str]:
-    """All overrides; a composed configuration is those that compose it again."""
-    if isinstance(asked, DictConfig):
-        return overrides_of([*overrides_of_composed(asked), *overrides], ())
-    return overrides_of(asked, overrides)
+def _refuse_more(*given: object) -> None:
+    """Refuse what is given beside a configuration, by a `UsageError`."""
+    if any(each is not None for each in given):
+        raise UsageError(
+            'A composed configuration has all of its options: give them to compose("train", overrides=[...]).'
+        )
 
 
 def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":

@@ -21,11 +21,12 @@ from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config, load_plugins
 from ..options.settings import TrainerSettings
-from ..sweeping.cell import Cell
+from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.chunks import TrainCells, read_chunk
-from ..sweeping.expand import one_cell
+from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.hydra import check_hydra, hydra_started, named_plugins, offer, read_config, search_path
 from ..sweeping.run import run
+from .own_parts import check_before_training
 from .show import Terminal
 from .signals import ended_by_signals
 
@@ -63,6 +64,19 @@ def sweeping(asked: Sequence[str], config_dir: str | Path | None = None) -> Iter
         sweeper = Plugins.instance().instantiate_sweeper(config=master, hydra_context=context, task_function=train_job)
         yield partial(sweeper.sweep, of_cells)
         callbacks.on_multirun_end(config=master, config_name="train")
+
+
+def train_cell(request: ExpandedSweep) -> list[SurveyedCell]:
+    """Train a cell that no command line asked for, and return how far it is.
+
+    Raises:
+        UsageError: a part of it is wrong.
+        UnfinishedError: it failed.
+    """
+    check_before_training(request.cells)
+    with ended_by_signals():
+        # Workers of this machine take the place of a launcher.
+        return run(request, lambda _: None, Terminal(), training=OwnTraining())
 
 
 def train_job(job: DictConfig) -> float | None:

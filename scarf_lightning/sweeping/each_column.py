@@ -3,67 +3,58 @@
 ``dataset.drop=null,each`` is a cell with all columns, and a cell without each of them.
 """
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from ..data.arguments import override
 from ..errors import UsageError
 from .cell import Cell
 from .composer import Composer
 
-EACH = "each"
-OPTIONS = ("dataset.drop", "pretrain.drop", "corruption.keep", "cotrain.corruption.keep")
-"""Lists of columns that ``each`` may be the value of."""
+Overrides = tuple[str, ...]
+EACH = tuple(
+    f"{option}=each" for option in ("dataset.drop", "pretrain.drop", "corruption.keep", "cotrain.corruption.keep")
+)
+"""Lists of columns with this value."""
+OF_DATA = ("dataset", "paths", "split", "recipe", "plugins")
+"""Sections that decide which table is read, and how."""
 
 
-class EachColumn:
-    """Puts every column of a table in the place of ``each``. Tables are read once.
+def columns_by(composer: Composer) -> Callable[[Overrides], list[str]]:
+    """A function that gives the columns of the table that overrides name, which is read once.
 
-    Args:
-        composer: of the cells.
+    Raises:
+        UsageError: the table cannot be read, or has a single column.
     """
 
-    def __init__(self, composer: Composer) -> None:
-        self._composer = composer
-        self._columns: dict[str, list[str]] = {}
+    @cache
+    def columns(of_data: Overrides) -> list[str]:
+        source = Cell(of_data, composer(of_data)).source
+        found = list(source.read().table.features_of)
+        if len(found) < 2:
+            raise UsageError(f"each needs a table of two columns at least, and {source.label} has {len(found)}.")
+        return found
 
-    def __call__(self, overrides: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        """The overrides with a list of one column in the place of ``each``, in the order of the table.
-
-        Raises:
-            UsageError: the table cannot be read, or the other overrides make no cell.
-        """
-        for place, text in enumerate(overrides):
-            if _is_each(text):
-                option = text.partition("=")[0]
-                for column in self._table_columns(overrides):
-                    yield from self((*overrides[:place], override(option, [column]), *overrides[place + 1 :]))
-                return
-        yield overrides
-
-    def number(self, overrides: tuple[str, ...]) -> int:
-        """The number of overrides that a call gives; it raises what a call does."""
-        n_options = sum(map(_is_each, overrides))
-        return len(self._table_columns(overrides)) ** n_options if n_options else 1
-
-    def _table_columns(self, overrides: tuple[str, ...]) -> list[str]:
-        """The columns of the table that these overrides name."""
+    def columns_of(overrides: Overrides) -> list[str]:
         # Only the data matter here, so the other options cannot be wrong.
-        data_overrides = [text for text in overrides if _is_of_data(text) and not text.endswith(f"={EACH}")]
-        source = Cell(tuple(data_overrides), self._composer(tuple(data_overrides))).source
-        if source.key not in self._columns:
-            self._columns[source.key] = list(source.read().table.features_of)
-        columns = self._columns[source.key]
-        if len(columns) < 2:
-            raise UsageError(f"{EACH} needs a table of two columns at least, and {source.label} has {len(columns)}.")
-        return columns
+        named = (each for each in overrides if each.partition("=")[0].lstrip("+").partition(".")[0] in OF_DATA)
+        return columns(tuple(each for each in named if each not in EACH))
+
+    return columns_of
 
 
-def _is_each(override: str) -> bool:
-    option, _, value = override.partition("=")
-    return option in OPTIONS and value == EACH
+def number_with_columns(overrides: Overrides, columns_of: Callable[[Overrides], list[str]]) -> int:
+    """The number of overrides that `with_columns` makes."""
+    n_options = sum(each in EACH for each in overrides)
+    return len(columns_of(overrides)) ** n_options if n_options else 1
 
 
-def _is_of_data(override: str) -> bool:
-    """Tell whether an override decides which table is read, and how."""
-    option = override.partition("=")[0].lstrip("+")
-    return option.partition(".")[0] in ("dataset", "paths", "split", "recipe", "plugins")
+def with_columns(overrides: Overrides, columns_of: Callable[[Overrides], list[str]]) -> Iterator[Overrides]:
+    """The overrides with a list of one column in the place of ``each``, in the order of the table."""
+    choices = []
+    for text in overrides:
+        option = text.partition("=")[0]
+        lists = [override(option, [column]) for column in columns_of(overrides)] if text in EACH else [text]
+        choices.append(lists)
+    return itertools.product(*choices)

@@ -3,27 +3,30 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, RangeSweep
+from omegaconf import DictConfig
 
+from ..data.sources import Source
 from ..data.targets import Target
 from ..errors import UsageError
-from ..options import Config, check_combination, unused_options, within_max_epochs
-from ..options.combinations import check_method, is_in, with_dataset
+from ..options import Config, check_combination, load_plugins, unused_options, within_max_epochs
+from ..options.combinations import check_method, is_in, used_options, with_dataset
 from ..options.option import options_of
 from ..results import columns
 from .cell import Cell, in_words
 from .combining import Choices, bases, combined, number_of
 from .composer import Composer
 from .cost import labels_to_learn_from
-from .each_column import EachColumn
-from .folders import SWEEPS, SweepFile, read_sweep, swept
-from .hydra import UnknownOptionError
+from .each_column import columns_by, number_with_columns, with_columns
+from .folders import SWEEPS, SweepFile, read_sweep, recipe_options, swept
+from .hydra import UnknownOptionError, read_config
 from .overrides import check_choices, override_key
 
 Overrides = tuple[str, ...]
@@ -84,8 +87,9 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
         if each.is_sweep_override() and override_key(each) in OF_THE_WHOLE_RUN:
             raise UsageError(f"{each.input_line}: {override_key(each)} is one for the whole run; give it one value.")
     sweep, blocks = _blocks(given, composer, [sweeps, *(folder / "sweeps" for folder in composer.folders)])
-    choices = _choices(blocks, composer, _of_the_command("max_cells", given, composer))
-    combinations = _combinations(choices, EachColumn(composer), _of_the_command("max_cells", given, composer))
+    most = _of_the_command("max_cells", given, composer)
+    choices = _choices(blocks, composer, most)
+    combinations = _combinations(choices, columns_by(composer), most)
     cells, illegal, problems = _composed(combinations, composer)
 
     # The target may have to be read from the data, which a run that is refused does not need.
@@ -143,6 +147,34 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     ours = [axis for axis in axes if axis in OF_OUR_SWEEPER]
     problems = [f"{axis} is for our sweeper; leave hydra/sweeper and hydra.mode alone." for axis in ours]
     if problems := problems or _unused(axes, [cell]):
+        raise UsageError("\n".join(problems))
+    return ExpandedSweep([cell])
+
+
+def composed_cell(composed: DictConfig) -> ExpandedSweep:
+    """The cell of a configuration that Hydra composed elsewhere, as in a notebook.
+
+    Args:
+        composed: as ``hydra.compose("train", ...)`` returns it.
+
+    Raises:
+        UsageError: it is no configuration of `conf/train.yaml`, or as by `expand`.
+    """
+    if "recipe" not in composed:
+        raise UsageError('The configuration has no recipe; compose it from conf/ by compose("train", overrides=[...]).')
+    load_plugins(composed.get("plugins") or [])
+    config = read_config(composed)
+    # What differs from the recipe's and from the defaults, the user has set.
+    usual, given = recipe_options(config.recipe), list[str]()
+    for phase in ("pretrain", "finetune"):
+        settings = getattr(config, phase)
+        for name, option in options_of(type(settings)).items():
+            if getattr(settings, name) != usual.get(f"{phase}.{name}", option.default):
+                given.append(f"{phase}.{name}")
+    config = within_max_epochs(config, given)
+    check_combination(config)
+    cell = Cell(tuple(f"{each.name}={each.value}" for each in used_options(config) if each.differs), config)
+    if problems := list(_misplaced([], [cell], None)):
         raise UsageError("\n".join(problems))
     return ExpandedSweep([cell])
 
@@ -216,13 +248,15 @@ def _values(override: Override, most: int | None = None) -> list[str]:
     return values
 
 
-def _combinations(choices: Sequence[tuple[Choices, str]], each_column: EachColumn, most: int | None) -> list[Overrides]:
+def _combinations(
+    choices: Sequence[tuple[Choices, str]], columns_of: Callable[[Overrides], list[str]], most: int | None
+) -> list[Overrides]:
     """The overrides of each cell. Nothing is expanded before it is counted, nor a table read before all other axes."""
     _check_number(sum(itertools.starmap(number_of, choices)), most)
     chained = list(itertools.chain.from_iterable(itertools.starmap(combined, choices)))
-    _check_number(sum(map(each_column.number, chained)), most)
+    _check_number(sum(number_with_columns(each, columns_of) for each in chained), most)
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
-    return list(dict.fromkeys(itertools.chain.from_iterable(map(each_column, chained))))
+    return list(dict.fromkeys(made for each in chained for made in with_columns(each, columns_of)))
 
 
 def _check_number(n_cells: int, most: int | None) -> None:
@@ -309,10 +343,9 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
         try:
             if not serves_all:
                 check_method(cell.config, kinds_of[key])
+            fitting.append(cell)
         except UsageError as error:
             reasons.append(str(error))
-        else:
-            fitting.append(cell)
     return fitting, reasons
 
 
@@ -324,18 +357,18 @@ def _labelled(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     Raises:
         UsageError: a file cannot be read.
     """
-    fitting, reasons, known = [], [], dict[str, int | None]()
+    fitting, reasons = [], []
+    n_labelled = cache(Source.n_labelled)
     for cell in cells:
-        asked, key = cell.config.regime.get("labels", 0), cell.source.key
-        n_labelled = None
+        regime = cell.config.regime
+        asked, known = regime.get("labels", 0), None
         # A share of the labels is there in any table.
         if asked > 1 and cell.config.split["name"] in ("random", "stratified"):
-            if key not in known:
-                known[key] = cell.source.n_labelled()
-            n_labelled = known[key]
-        is_inside = cell.config.regime["validation"] == "inside"
-        if n_labelled is not None and asked > labels_to_learn_from(n_labelled, counts_validation=is_inside):
-            reasons.append(f"{asked:g} labels; {cell.dataset_name} has {n_labelled:,}, a fifth of them for testing.")
+            known = n_labelled(cell.source)
+        if known is not None and asked > labels_to_learn_from(
+            known, counts_validation=regime["validation"] == "inside"
+        ):
+            reasons.append(f"{asked:g} labels; {cell.dataset_name} has {known:,}, a fifth of them for testing.")
         else:
             fitting.append(cell)
     return fitting, reasons
@@ -395,10 +428,10 @@ def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
     renamed = []
     for cell in cells:
         dataset, name = cell.config.dataset, cell.dataset_name
-        if dataset.path is not None and len(tables[name]) > 1:
+        if len(tables[name]) > 1 and dataset.path is not None:
             # The values of each option over all tables of the name.
-            options = zip(_place(cell), zip(*tables[name], strict=True), strict=True)
-            differing = [str(value) for value, values in options if len(set(values)) > 1]
+            columns_of_values = zip(_place(cell), *tables[name], strict=True)
+            differing = [str(value) for value, *others in columns_of_values if len(set(others)) > 1]
             own = replace(dataset, name=f"{name} ({', '.join(differing)})")
             cell = replace(cell, config=with_dataset(cell.config, own))
         renamed.append(cell)

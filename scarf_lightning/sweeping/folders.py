@@ -1,11 +1,13 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
+import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import yaml
 from omegaconf import OmegaConf
@@ -163,7 +165,8 @@ def _read(file: Path) -> SweepFile:
     try:
         # PyYAML names a stream in its errors, and a text in none.
         with file.open(encoding="utf-8") as stream:
-            _refuse_endless(stream)
+            if _n_values(yaml.compose(stream, yaml.SafeLoader), {}) > MOST_VALUES:
+                raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
             stream.seek(0)
             content: Any = OmegaConf.to_container(OmegaConf.load(stream))
     except yaml.MarkedYAMLError as error:
@@ -180,24 +183,17 @@ def _read(file: Path) -> SweepFile:
         raise UsageError(f"{file}: {error}") from error
 
 
-def _refuse_endless(stream: TextIO) -> None:
-    """Refuse a file in which aliases of aliases stand for more values than memory holds."""
-    sizes, opened = dict[str, int](), [("", 0)]
-    for event in yaml.parse(stream, yaml.SafeLoader):
-        name, size = str(getattr(event, "anchor", "")), int(isinstance(event, yaml.ScalarEvent))
-        if isinstance(event, yaml.CollectionStartEvent):
-            opened.append((name, 1))
-            continue
-        if isinstance(event, yaml.CollectionEndEvent):
-            name, size = opened.pop()
-        elif isinstance(event, yaml.AliasEvent):
-            # Within the node that it names, an alias never ends.
-            size = sizes.get(name, MOST_VALUES)
-        sizes[name] = size
-        outer, so_far = opened[-1]
-        opened[-1] = outer, so_far + size
-        if so_far + size > MOST_VALUES:
-            raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
+def _n_values(node: yaml.Node, known: dict[int, float]) -> float:
+    """The number of values that a node of YAML stands for: an alias is the node that it names, and may name one that
+    has aliases of its own."""
+    if id(node) not in known:
+        # Within the node that it names, an alias never ends.
+        known[id(node)] = math.inf
+        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
+        if isinstance(node, yaml.MappingNode):
+            inner = itertools.chain.from_iterable(inner)
+        known[id(node)] = 1 + sum(_n_values(each, known) for each in inner)
+    return known[id(node)]
 
 
 def not_yaml(error: yaml.MarkedYAMLError) -> UsageError:

@@ -15,7 +15,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Quote, QuotedString
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import (
@@ -79,10 +79,7 @@ def plain_values(sections: DictConfig) -> dict[str, Any]:
     Raises:
         OmegaConfBaseException: an interpolation leads nowhere, or a value is missing.
     """
-    is_set = []
-    for name in map(str, sections):
-        if name not in SHORTHANDS or (not OmegaConf.is_missing(sections, name) and sections[name] is not None):
-            is_set.append(name)
+    is_set = [str(name) for name in sections if name not in SHORTHANDS or sections.get(name) is not None]
     values: Any = OmegaConf.to_container(OmegaConf.masked_copy(sections, is_set), resolve=True, throw_on_missing=True)
     return {str(name): value for name, value in values.items()}
 
@@ -184,15 +181,11 @@ def _unknown_option(full: str, section: DictConfig) -> UnknownOptionError:
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
-    """The modules that a command line names; of a sweep over plugins all."""
+    """The modules that a command line names; the last list wins."""
     given = [argument for argument in arguments if argument.startswith("plugins=")]
-    value = OverridesParser.create().parse_override(given[-1]).value() if given else []
-    names = dict[str, None]()
-    for each in value.list if isinstance(value, ChoiceSweep) else [value]:
-        # What is no list is refused later, by the check of the option.
-        if isinstance(each, list):
-            names |= dict.fromkeys(map(str, each))
-    return list(names)
+    names = OverridesParser.create().parse_override(given[-1]).value() if given else []
+    # What is no list is refused later, by the check of the option.
+    return list(map(str, names)) if isinstance(names, list) else []
 
 
 def offer(plugins: Sequence[str]) -> None:

@@ -54,12 +54,10 @@ def check_words(arguments: Sequence[str]) -> None:
     """
     previous = ""
     for argument in arguments:
-        # Flags have a value, but for those of a mode.
-        is_of_flag = previous.startswith("-") and previous not in MODES
         name, sign, value = argument.partition("=")
-        if name.endswith(" ") and sign and name[0] != "-" and not is_of_flag:
+        if name.endswith(" ") and sign:
             raise UsageError(f"A blank stands before a sign of equality: write {name.strip()}={value.strip()}.")
-        if not sign and name[:1] not in ("-", "~") and not is_of_flag:
+        if not sign and not name.startswith("~"):
             if previous.endswith(","):
                 raise UsageError(f"A blank stands after a comma: write {previous}{name}, or put all values in quotes.")
             raise UsageError(f"{name or repr(name)} is no option; write OPTION=VALUE, or sweeps=NAME for a sweep.")

@@ -8,7 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.composed import overrides_of_composed
+from scarf_lightning.sweeping.expand import composed_cell
 from scarf_lightning.sweeping.overrides import hydra_text, spelled_out
 from tests.composing import CONF, cells_of, composed, config_of, goes_together, names, serves
 
@@ -30,20 +30,10 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", CASES)
-def test_the_overrides_of_a_composed_configuration_compose_the_same_cell(line: str) -> None:
+def test_a_composed_configuration_is_the_cell_of_its_overrides(line: str) -> None:
     overrides = spelled_out(shlex.split(line))
 
-    again = config_of(*spelled_out(overrides_of_composed(composed(*overrides))))
-
-    assert again == config_of(*overrides)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("line", CASES)
-def test_run_takes_the_composed_configuration_and_asks_for_nothing_that_its_cell_does_not_use(line: str) -> None:
-    overrides = spelled_out(shlex.split(line))
-
-    (cell,) = cells_of(*overrides_of_composed(composed(*overrides)))
+    (cell,) = composed_cell(composed(*overrides)).cells
 
     assert cell.config == cells_of(*overrides)[0].config
 
@@ -62,13 +52,13 @@ def test_random_choices_of_axes_are_the_same_cells() -> None:
             expected = config_of(*overrides)
         except UsageError:
             continue
-        assert config_of(*spelled_out(overrides_of_composed(composed(*overrides)))) == expected
+        assert composed_cell(composed(*overrides)).cells[0].config == expected
         n += 1
 
 
 def test_what_is_no_configuration_of_ours_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^The configuration has no views\.name; compose it from conf/ "):
-        overrides_of_composed(OmegaConf.create({"trials": 3}))
+    with pytest.raises(UsageError, match=r"^The configuration has no recipe; compose it from conf/ "):
+        composed_cell(OmegaConf.create({"trials": 3}))
 
 
 def test_values_are_written_in_the_grammar_of_hydra() -> None:

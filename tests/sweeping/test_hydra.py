@@ -78,11 +78,10 @@ def test_a_part_of_a_plugin_is_an_option_of_its_axis(in_tmp: Path) -> None:
         (["seed=3", "+plugins=[a]"], []),
         (["plugins=[a,b]", "seed=3"], ["a", "b"]),
         (["plugins=[a]", "plugins=[b]"], ["b"]),
-        (["plugins=[a],[b,a]"], ["a", "b"]),
         (["plugins=a"], []),
     ],
 )
-def test_plugins_are_those_of_the_last_list_or_of_all_lists_of_a_sweep(asked: list[str], expected: list[str]) -> None:
+def test_plugins_are_those_of_the_last_list(asked: list[str], expected: list[str]) -> None:
     assert named_plugins(asked) == expected
 
 
