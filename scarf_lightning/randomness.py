@@ -215,7 +215,9 @@ class StackedGenerator:
     def state(self) -> dict[str, Any]:
         """The place that all trials' streams have reached, as plain values and tensors, for a checkpoint."""
         ahead = [[kind, list(shape), torch.stack(draws)] for (kind, shape), draws in self._drawn.items() if draws]
-        state = {"generators": self._states(), "ahead": ahead}
+        # The states of all generators, uint8 (T, n).
+        places = torch.stack([generator.get_state() for generator in self._all])
+        state = {"generators": places, "ahead": ahead}
         if "host_streams" in self.__dict__ and self.host_streams is not self:
             state["host_streams"] = self.host_streams.state()
         return state
@@ -230,10 +232,6 @@ class StackedGenerator:
             self._drawn[kind, tuple(shape)] = list(draws.to(self.device))
         if "host_streams" in state:
             self.host_streams.go_on(state["host_streams"])
-
-    def _states(self) -> Tensor:
-        """The states of all trials' generators, uint8 ``(T, n)``."""
-        return torch.stack([generator.get_state() for generator in self._all])
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""

@@ -45,8 +45,8 @@ MAY_USE = {
     },
     "training": GROUND
     | {
-        "corruption", "data", "engine", "loggers", "losses", "methods", "metrics", "results", "screen", "sweeping",
-        "version",
+        "corruption", "data", "engine", "loggers", "losses", "methods", "metrics", "pretexts", "results", "screen",
+        "sweeping", "version",
     },
     "verdicts": {"errors", "intervals", "metrics"},
     "reporting": {

@@ -127,7 +127,8 @@ def _stacks(training: CellTraining) -> Iterator[tuple[list[int], list[int]]]:
 def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
     """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
     # The same splits and streams, so that the losses are paired row by row.
-    scratch = pretrained.from_scratch()
+    config = replace(pretrained.config, pretrain=replace(pretrained.config.pretrain, name="none", options={}))
+    scratch = replace(pretrained, config=config, parts=replace(pretrained.parts, pretext=None), pretrained=None)
     scratch_records, scratch_losses = _losses(scratch)
     n_rows = len(scratch_losses)
     # A trial that diverged is worse by whatever rows.

@@ -16,6 +16,11 @@ Outputs = Tensor | tuple[Tensor, ...]
 """What g returns for one input: ``(..., N, E)``, or several of these."""
 
 
+VIEWS = 2
+ROWS_OF_A_PRETEXT = 4
+"""Rows that a pretext keeps in f for each row of a mini-batch: two views, and as much for g and the loss."""
+
+
 class Rows(Protocol):
     """A mini-batch of training rows. Leading axes are ``...``: the trial axis in training.
 
@@ -52,6 +57,21 @@ class Views(NamedTuple):
 
     inputs: tuple[Tensor, ...]
     targets: tuple[Tensor, ...] = ()
+
+
+def rows_and_views(batch_size: int, pretraining: PretrainSettings | None, auxiliary: Any) -> tuple[int, int]:
+    """The rows that pass through f at once, at most, and the views of each validation row that are kept.
+
+    Args:
+        batch_size: of the supervised phase.
+        pretraining: settings, if there is one.
+        auxiliary: a pretext that co-training computes on the supervised batches, if there is one.
+    """
+    rows = batch_size if auxiliary is None else batch_size * ROWS_OF_A_PRETEXT
+    if pretraining is None:
+        return rows, 0
+    passes = pretraining.validation_passes
+    return max(rows, (ROWS_OF_A_PRETEXT + passes) * pretraining.batch_size), VIEWS * passes
 
 
 def head_of_width(n_outputs: int, width: int, layers: LayerSettings) -> ReLUNetwork:

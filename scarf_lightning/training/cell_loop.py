@@ -129,8 +129,13 @@ def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextMan
         return nullcontext()
     from ..loggers import live_curves, run_name
 
-    name = run_name(dataset, cell.overrides, cell.name or None)
-    return live_curves(cell.config.logger, cell.results, fingerprint, name, cell.group)
+    return live_curves(
+        cell.config.logger,
+        cell.results,
+        fingerprint,
+        run_name(dataset, cell.overrides, cell.name or None),
+        cell.group,
+    )
 
 
 def show_cell(cell: Cell, shown: Screen) -> None:

@@ -49,6 +49,7 @@ from ..options.combinations import (
     labels,
     no_effect_sentences,
 )
+from ..pretexts import rows_and_views
 from ..randomness import Streams
 from ..results import CellStore, Claim, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
@@ -59,9 +60,6 @@ from .trained_stack import TrainedStack, package_versions
 if TYPE_CHECKING:
     from rich.console import Console
 
-VIEWS = 2
-ROWS_OF_A_PRETEXT = 4
-"""Rows that a pretext keeps in f for each row of a mini-batch: two views, and as much for g and the loss."""
 Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 """Given a phase and the records of its latest epoch, one for each trial that still trains."""
 
@@ -145,8 +143,7 @@ class CellTraining:
                 identity_fields = pretraining_identity(amounting, table.hash)
                 pretrained = PretrainingStore(results, identity_fields, config.cache.max_gb)
         notes = list(no_effect_sentences(config, amounting, recipe_options(config.recipe)))
-        training = cls(amounting, parts, table, hardware, store, pretrained, notes, console)
-        return training._within_memory()
+        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()
 
     def _within_memory(self) -> "CellTraining":
         """The same with as many trials at once as fit into the memory, if that changes no number; else a UsageError."""
@@ -160,10 +157,7 @@ class CellTraining:
             # A network of each fold trains beside that of the trial.
             demand = replace(demand, trial=demand.trial * (1 + (self.config.finetune.folds or 0)))
         limit = self.config.trainer.memory_gb
-        if limit is None:
-            free = free_memory(self.hardware.device, enough=demand.needed(wanted))
-        else:
-            free = int(limit * 1e9)
+        free = free_memory(self.hardware.device, demand.needed(wanted)) if limit is None else int(limit * 1e9)
         if free is None:
             return self
         fitting = trials_that_fit(demand, wanted, free)
@@ -189,13 +183,8 @@ class CellTraining:
     def _demand(self) -> Demand:
         """The memory of a stack."""
         config, parts = self.config, self.parts
-        rows = config.finetune.batch_size
-        # Co-training computes the pretext on the supervised batches.
-        if parts.method.auxiliary is not None:
-            rows *= ROWS_OF_A_PRETEXT
-        passes = 0 if parts.pretext is None else config.pretrain.validation_passes
-        if passes:
-            rows = max(rows, (ROWS_OF_A_PRETEXT + passes) * config.pretrain.batch_size)
+        pretraining = None if parts.pretext is None else config.pretrain
+        rows, views = rows_and_views(config.finetune.batch_size, pretraining, parts.method.auxiliary)
         encoded = replace(self.table, columns=parts.encoding.columns(self.table.columns))
         network = parts.network if "network" in parts.method.uses else None
         return Demand.of(
@@ -204,7 +193,7 @@ class CellTraining:
             config.network,
             self.hardware.dtype,
             rows=rows,
-            views=VIEWS * passes,
+            views=views,
             embeds=parts.method.embeds,
         )
 
@@ -215,11 +204,6 @@ class CellTraining:
         if self.parts.splitting.is_ragged(self.table):
             return 1
         return self.config.trainer.trials_per_stack
-
-    def from_scratch(self) -> "CellTraining":
-        """The same without a pre-training."""
-        config = replace(self.config, pretrain=replace(self.config.pretrain, name="none", options={}))
-        return replace(self, config=config, parts=replace(self.parts, pretext=None), pretrained=None)
 
     @property
     def streams(self) -> Streams:
@@ -249,8 +233,7 @@ class CellTraining:
     def stacks(self, trials: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
         """Divide trials into stacks: the trials to keep, and the trials to train at once, which contain them."""
         for block in self.hardware.stacks(trials, self.most_at_once or self._together):
-            kept = [trial for trial in block if trial in trials]
-            yield kept, block
+            yield [trial for trial in block if trial in trials], block
 
     def run(self, trials: Sequence[int], block: Sequence[int] | None = None) -> TrainedStack:
         """Train one stack: pre-train if the cell does, and run the method.
@@ -259,38 +242,36 @@ class CellTraining:
             trials: the trials to keep.
             block: all trials to train at once; None adds no others.
         """
-        together = list(trials if block is None else block)
+        together, method = list(trials if block is None else block), self.parts.method
         stack = self.stack(together)
         pretraining = self.pretrain(stack)
         # A method that trains each trial alone needs no block, so the trials of others are left out from here on.
-        if self.parts.method.trains_each_alone and list(trials) != together:
+        if method.trains_each_alone and list(trials) != together:
             wanted = [together.index(trial) for trial in trials]
             stack, pretraining = stack.of(wanted), pretraining and pretraining.of(wanted)
         start = None if pretraining is None else pretraining.part("encoder")
-        phase, measures = SupervisedPhase(self.config.finetune, start), self._probed(stack, pretraining)
-        n_labels = stack.data.labels.shape[1] + stack.data.n_labels_inside
-        if are_folded(self.config, n_labels):
-            outcome, stack, chosen = train_by_folds(stack, self.parts.method, phase)
+        phase, measures = SupervisedPhase(self.config.finetune, start), self._probed(stack, start)
+        if are_folded(self.config, stack.data.labels.shape[1] + stack.data.n_labels_inside):
+            outcome, stack, chosen = train_by_folds(stack, method, phase)
             measures |= chosen
         else:
-            outcome = self.parts.method.run(stack, phase)
+            outcome = method.run(stack, phase)
         # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
-            raise UsageError(f"method={self.parts.method.name} must predict the rows of stack.data.predicted.")
-        return TrainedStack(self.config, stack, self.parts.method, pretraining, outcome, len(together), measures)
+            raise UsageError(f"method={method.name} must predict the rows of stack.data.predicted.")
+        return TrainedStack(self.config, stack, method, pretraining, outcome, len(together), measures)
 
-    def _probed(self, stack: Stack, pretraining: Fit | None) -> dict[str, Any]:
+    def _probed(self, stack: Stack, encoder: Any) -> dict[str, Any]:
         """The measures of the frozen embeddings by their columns, ``(T,)`` each; empty if nobody asks for them."""
         settings, pretext = self.config.pretrain, self.parts.pretext
-        if settings.probe is None or pretext is None or pretraining is None:
+        if settings.probe is None or pretext is None or encoder is None:
             return {}
-        measures = stack.probed(settings, pretext, pretraining.part("encoder"))
+        measures = stack.probed(settings, pretext, encoder)
         return {f"probe_{name}": values for name, values in measures.items()}
 
     def stack(self, trials: Sequence[int]) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
         encoded = self.parts.encoding.encode(self.table)
-
         data = prepare_trials(
             encoded,
             trials,
@@ -302,8 +283,7 @@ class CellTraining:
             watches=lambda n_labels: self.holds_back or n_labels >= self.config.watched_from,
             pretrain_rows=self.config.pretrain.rows,
         )
-        network, settings = self.parts.network, self.config.network
-        return Stack(encoded, data, self.streams, self.hardware, network, settings, self._watch)
+        return Stack(encoded, data, self.streams, self.hardware, self.parts.network, self.config.network, self._watch)
 
     def pretrain(self, stack: Stack) -> Fit | None:
         """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""

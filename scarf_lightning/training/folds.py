@@ -54,9 +54,8 @@ def dealt(strata: Any, n_folds: int, random: np.random.Generator) -> Any:
     >>> np.bincount(dealt(np.array([0, 0, 0, 1, 1, 1, 2]), 3, np.random.default_rng(0)))
     array([3, 2, 2])
     """
-    # The place of each row among all, stratum by stratum and each in random order.
-    places = np.lexsort((random.permutation(len(strata)), strata)).argsort()
-    return places % n_folds
+    # By the place of each row among all, stratum by stratum and each in random order.
+    return np.lexsort((random.permutation(len(strata)), strata)).argsort() % n_folds
 
 
 class FoldedFinetuning(Finetuning):
@@ -126,5 +125,5 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     predictions, final = stack.predict(module.classifier, data.predicted), trained.of(last)
     chosen = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
     # The networks of a trial share the time.
-    fits, seconds = np.full(len(last), size), final.seconds * size
-    return MethodResult(predictions, final, fits, seconds, final.diverged), stack, chosen
+    result = MethodResult(predictions, final, np.full(len(last), size), final.seconds * size, final.diverged)
+    return result, stack, chosen

@@ -63,16 +63,14 @@ def _pretrained_trials(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]
     """The parts of a fit that each of its trials has, as the cache keeps them."""
     # To the host at once: a copy for each trial would wait for the device each time.
     weights = {name: weight.cpu().numpy() for name, weight in fit.weights.items()}
-    each = []
-    for position, trial in enumerate(trials):
-        each.append(
-            PretrainedTrial(
-                trial=trial,
-                weights={name: weight[position] for name, weight in weights.items()},
-                epochs=int(fit.epochs[position]),
-                best_epoch=int(fit.best_epochs[position]),
-                seconds=float(fit.seconds[position]),
-                curve=[record for record in fit.curves if record["trial"] == trial],
-            )
+    return [
+        PretrainedTrial(
+            trial=trial,
+            weights={name: weight[position] for name, weight in weights.items()},
+            epochs=int(fit.epochs[position]),
+            best_epoch=int(fit.best_epochs[position]),
+            seconds=float(fit.seconds[position]),
+            curve=[record for record in fit.curves if record["trial"] == trial],
         )
-    return each
+        for position, trial in enumerate(trials)
+    ]

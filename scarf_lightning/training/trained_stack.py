@@ -51,9 +51,12 @@ class TrainedStack:
         weights = None
         if self.config.keep_weights and fit is not None:
             weights = {name: weight.cpu().numpy()[positions] for name, weight in fit.part("classifier").items()}
-        curves = []
-        for phase, phase_fit in self._fits.items():
-            curves += [{"phase": phase} | record for record in phase_fit.curves if record["trial"] in trials]
+        curves = [
+            {"phase": phase} | record
+            for phase, phase_fit in self._fits.items()
+            for record in phase_fit.curves
+            if record["trial"] in trials
+        ]
         return StackRecord(
             rows=rows,
             curves=curves,
@@ -79,8 +82,7 @@ class TrainedStack:
             measured["one_class"] = target.is_one_class(predictions)
             measured["worse_than_frequencies"] = target.is_worse_than_frequencies(predictions, labels, taught)
         row: Row = {"trial": data.trials[position], "diverged": diverged, **measured}
-        for phase in ("pretrain", "finetune"):
-            fit = self._fits.get(phase)
+        for phase, fit in (("pretrain", self.pretraining), ("finetune", outcome.fit)):
             for name, attribute in EFFORT.items():
                 row[f"{phase}_{name}"] = None if fit is None else getattr(fit, attribute)[position]
         for name, values in self.measures.items():
@@ -112,9 +114,7 @@ class TrainedStack:
         if self.pretraining is not None and self.pretraining.diverged[position]:
             return "pretrain"
         is_finite = np.isfinite(self.outcome.predictions[position]).all()
-        if self.outcome.diverged[position] or not is_finite:
-            return "finetune"
-        return None
+        return "finetune" if self.outcome.diverged[position] or not is_finite else None
 
     def _faults(self, rows: Sequence[Row]) -> list[str]:
         """A sentence on the parts of a user's own with which trials have diverged.
@@ -122,7 +122,7 @@ class TrainedStack:
         Raises:
             UsageError: all of them have.
         """
-        lost = [row["trial"] for row in rows if row["diverged"]]
+        lost = [row for row in rows if row["diverged"]]
         own = ", ".join(f"{axis}={cls.name}" for axis, cls in own_parts(self.config))
         if not lost or not own:
             return []
