@@ -53,6 +53,7 @@ READ_BY_THEM = {
     "machine.py": {"read_text"},  # the system
     "options/plugins.py": {"read_bytes"},  # modules that the user names
     "reporting/making.py": {"read_text"},  # figures that it has just written, and the package's own files
+    "reporting/style.py": {"read_bytes"},  # such a figure
     "results/claims.py": {"read_text"},  # the system
     "results/files.py": {"open"},
     "results/index.py": {"loads"},
