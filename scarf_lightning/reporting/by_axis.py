@@ -1,21 +1,11 @@
-"""Cells that are a product of axes: their axes, and the table of means of their settings."""
+"""Cells that are a product of axes."""
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from ..intervals import Interval
-from ..metrics import Metric
 from ..verdicts.effects import Cell, Tables, product_of
 from .cell_results import CellResults
-from .levels import level_over
 from .names import text_of
-
-OVER_ALL = "average"
-"""The heading of means over the settings of an axis: a corruption is called mean."""
 
 
 @dataclass(frozen=True)
@@ -70,45 +60,3 @@ def _references_first(
         else:
             return None
     return {axis: sorted(values, key=lambda value: value != firsts[axis]) for axis, values in axes.items()}
-
-
-@dataclass(frozen=True)
-class MeansGrid:
-    """The metric of each setting, with one axis across and all others down.
-
-    Attributes:
-        headings: of the columns that name a row, then of the values across, then of the mean over them.
-        rows: the names of each row, and its levels; the last row of a context is that of the means over its rows.
-    """
-
-    headings: Sequence[str]
-    rows: Sequence[tuple[Sequence[str], Sequence[Interval]]]
-
-
-def means_grid(product: Product, results: CellResults, metric: Metric) -> MeansGrid:
-    """The mean of each setting with its interval, and the means over the settings of an axis, without one."""
-    *down, across = product.axes
-    has_contexts = len(product.cells) > 1
-    columns = product.axes[across]
-    rows: list[tuple[Sequence[str], Sequence[Interval]]] = []
-    for context, tables in product.cells.items():
-        first = [context] if has_contexts else []
-        levels = []
-        for setting in itertools.product(*(product.axes[axis] for axis in down)):
-            row = [setting_level(tables, (*setting, value), results, metric) for value in columns]
-            levels.append(row)
-            rows.append(([*first, *setting], [*row, _mean_of(row)]))
-        means = [_mean_of(column) for column in zip(*levels, strict=True)]
-        rows.append(([*first, OVER_ALL, *[""] * (len(down) - 1)], [*means, _mean_of(means)]))
-    headings = [*down, *columns, OVER_ALL]
-    return MeansGrid([*(["with"] if has_contexts else []), *headings], rows)
-
-
-def setting_level(tables: Tables, setting: tuple[str, ...], results: CellResults, metric: Metric) -> Interval:
-    """The level of a setting, over all tables."""
-    return level_over(results, [placed[setting].key for placed in tables.values()], metric)
-
-
-def _mean_of(levels: Sequence[Interval]) -> Interval:
-    """The mean of several levels, without an interval."""
-    return Interval(float(np.mean([level.mean for level in levels])), math.nan, math.nan)

@@ -79,4 +79,4 @@ def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: p
     means = again.groupby("fingerprint")["error_rate"].mean()
     views = [cell_view(cell, tmp_path / "results", group="g") for cell in means.index]
     assert [view.summary["error_rate"] for view in views] == pytest.approx(means.tolist())
-    assert "ranking" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8"), "the label of a part"
+    assert "pretrain=rank" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")

@@ -95,13 +95,6 @@ def _average(cell: Mapping[str, Any], mean: str, count: str) -> Entry:
     return Entry(f"{number(value, '+.2f')} ({cell[count]})", value)
 
 
-def averages_in_words(averages: pd.DataFrame) -> str:
-    """The means over all datasets."""
-    known = averages["mean"].dropna().reset_index()
-    means = [f"{row} {column} {number(mean, '+.2f')} %" for row, column, mean in known.itertuples(index=False)]
-    return f"Means over all datasets: {named(means)}."
-
-
 BESIDE = 0.19
 
 
@@ -132,7 +125,7 @@ class BoxPlot(Drawing):
             Picture(
                 name,
                 box_plots(gains, reference=reference, column_title=", ".join(self.compare)),
-                alt=f"Box plots of relative improvement over {reference}. {averages_in_words(averages)}",
+                alt=f"Box plots of relative improvement over {reference}, of {named(sorted(set(gains['column'])))}.",
                 caption=f"Improvement of {options.measure.label} over {reference} in percent, a point a dataset: "
                 f"coloured those on which the means differ at p < {FILTER:.2f}, as in the paper; grey beside them all "
                 "datasets. Points beyond the whiskers may lie outside.",
