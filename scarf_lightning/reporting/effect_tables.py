@@ -1,5 +1,6 @@
 """Tables of effects: the textbook ablation, competitors with their levels, all effects, and several metrics."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from ..intervals import Interval
 from ..metrics import Metric, metric_named
 from ..verdicts.answers import UNDECIDED
 from ..verdicts.effects import COMPETITOR, REFERENCE, Cell, Effect, common_fault, frame_of
-from ..verdicts.words import level_in_words, references, shown_answer, signed
+from ..verdicts.words import ends_in_words, ends_of, factor_of, level_in_words, references, shown_answer, signed
 from .blocks import NOTHING, Entry, Table, table
 from .questions import Answers, judged_effects
 from .schema import evidence_columns, whole_counts
@@ -119,7 +120,7 @@ def metrics_table(answers: Answers) -> Table | None:
         for name, by_label in by_metric.items():
             # A metric may be unknown for a competitor of which others are known.
             if other := by_label.get(effect.label):
-                row[name] = _with_ends(other.verdict.interval, metric_named(name))
+                row[name] = _size(other, metric_named(name))
                 columns = {"difference": "difference", "difference_low": "low", "difference_high": "high"}
                 data.append(
                     {"competitor": effect.label, "metric": name}
@@ -141,18 +142,23 @@ def _difference_and_answer(effect: Effect, metric: Metric) -> tuple[Entry, Entry
     is_sure = effect.claimed != UNDECIDED
     difference = effect.verdict.difference
     return (
-        Entry(_with_ends(effect.verdict.interval, metric), difference, best=is_sure),
+        Entry(_size(effect, metric), difference, best=is_sure),
         Entry(shown_answer(effect), effect.claimed, best=is_sure),
     )
 
 
-def _with_ends(interval: Interval, metric: Metric) -> str:
-    """A difference with its interval, as far as they are known."""
-    mean, low, high = interval
-    if mean != mean:
+def _size(effect: Effect, metric: Metric) -> str:
+    """A difference with its interval, as far as they are known: ``+1.20 (+0.40 to +2.00)``; of a metric without a
+    largest value ``1.35 times (at most 2.10 times)``, but of an interaction a part of the mean."""
+    verdict = effect.verdict
+    if math.isnan(verdict.difference):
         return NOTHING
-    ends = "" if low != low else f" ({signed(low, metric)} to {signed(high, metric)})"
-    return f"{signed(mean, metric)}{ends}"
+    if metric.is_relative and effect.kind != "interaction":
+        ends = "" if math.isnan(verdict.low) else f" ({ends_in_words(verdict.interval, metric)})"
+        return f"{factor_of(verdict.difference, metric):.2f} times{ends}"
+    unit = " %" if metric.is_relative else ""
+    ends = ends_of(verdict, metric)
+    return f"{signed(verdict.difference, metric)}{unit}" + (f" ({ends})" if ends else "")
 
 
 def _entry(level: Interval, metric: Metric) -> Entry:
@@ -166,4 +172,4 @@ def _difference_heading(metric: Metric) -> str:
 
 
 def _unit(metric: Metric) -> str:
-    return f", {metric.unit}" if metric.unit else ""
+    return f", {metric.unit}" if metric.unit and not metric.is_relative else ""

@@ -35,7 +35,7 @@ def effect_in_words(effect: Effect, metric: Metric) -> str:
 def change(value: float, metric: Metric) -> str:
     """A difference, higher if better, with its unit."""
     if metric.is_relative:
-        return f"{metric.label} {_factor(value, metric):.2f} times as high"
+        return f"{metric.label} {factor_of(value, metric):.2f} times as high"
     if not metric.higher_is_better:
         return f"{metric.label} {signed(-value, metric)}"
     return f"{signed(value, metric)} {'points of' if metric.unit else 'in'} {metric.label}"
@@ -50,14 +50,14 @@ def ends_in_words(interval: Interval, metric: Metric) -> str:
     """
     _, low, high = interval
     if metric.is_relative:
-        least, most = sorted([_factor(low, metric), _factor(high, metric)])
+        least, most = sorted([factor_of(low, metric), factor_of(high, metric)])
         return f"at most {most:.2f} times" if least <= 0 else f"{least:.2f} to {most:.2f} times"
     if not metric.higher_is_better:
         low, high = -high, -low
     return f"{signed(low, metric)} to {signed(high, metric)}"
 
 
-def _factor(improvement: float, metric: Metric) -> float:
+def factor_of(improvement: float, metric: Metric) -> float:
     """How many times as high a metric is that improves by this part of it."""
     return 1 + metric.sign * improvement
 

@@ -29,7 +29,7 @@ def test_a_sweep_ends_in_a_run_of_its_answer(tmp_path: Path) -> None:
     effects = table(results, sweep, "effects")
     difference, place = effects["columns"].index("difference"), effects["columns"].index("what")
     assert {row[place] for row in effects["data"]} >= {
-        "minmax scaling", "mean corruption", "mean corruption × minmax scaling",
+        "scaling=minmax", "corruption=mean", "scaling=minmax × corruption=mean",
     }  # fmt: skip
     assert all(isinstance(row[difference], float) for row in effects["data"])
     assert sum(key.startswith("figures/effects.path") for step in sweep.history for key in step) == 1

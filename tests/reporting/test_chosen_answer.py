@@ -313,10 +313,11 @@ def test_other_metrics_stand_beside_the_leading_one_without_claims() -> None:
 
     metrics = table_named(answer_of(results), "metrics")
 
-    assert metrics.columns == ("competitor", "accuracy, points", "log-loss, %")
+    assert metrics.columns == ("competitor", "accuracy, points", "log-loss")
     (row,) = entries(metrics)
     assert row[1].startswith("−1.75 (−")
-    assert row[2].startswith("+4")
+    assert row[2].startswith("0.5")
+    assert " times (0." in row[2]
     assert "answer" not in metrics.data
 
 
