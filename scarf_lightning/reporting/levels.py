@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from ..verdicts.frame import Trials
     from .cell_results import CellResults
 
-FROM_PREDICTIONS = "rows and fits"
-FROM_TRIALS = "resampled t-test"
-"""Where the intervals of a cell are from, as a report calls it."""
-
 
 class LevelledRows(Rows):
     """The rows of a cell's trials, with the intervals of the metrics that are known from predictions.
