@@ -31,7 +31,7 @@ Try the parts of a module of yours on two small tables.
 Each class is taken, or a sentence says what to change. Each run that names the
 module in plugins=[MODULE] begins with the same, without a word.
 """
-SHOWN_LETTERS = 8
+SHOWN_LETTERS = 6
 """Letters of a fingerprint in a table."""
 LEADING = ("accuracy", "rmse")
 """Metrics in a table: of classes, and of numbers."""
@@ -96,7 +96,8 @@ def show_cells(folder: Path) -> int:
     """
     from ..metrics import metric_named
     from ..options.axes import COLUMNS
-    from ..results import load
+    from ..reporting.levels import LevelledRows, levels_of_cell
+    from ..results import Rows, load
     from ..screen import screen
     from .tables import shared_trials, sweep_table
 
@@ -105,15 +106,15 @@ def show_cells(folder: Path) -> int:
     known = trials.astype(object).where(trials.notna(), None)
     # The name of an option has a dot, but for the choice of an axis.
     options = [name for name in map(str, trials) if name in COLUMNS or "." in name]
-    cells: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
-    for fingerprint, rows in known.groupby("fingerprint", sort=False):
-        axes = {"cell": str(fingerprint)[:SHOWN_LETTERS]} | {name: rows[name].iloc[0] for name in options}
-        records: Any = rows.to_dict("records")
-        cells.append((axes, records))
+    metric = metric_named(next(name for name in LEADING if name in trials))
+    cells: list[tuple[dict[str, Any], Rows]] = []
+    for fingerprint, frame in known.groupby("fingerprint", sort=False):
+        axes = {"cell": str(fingerprint)[:SHOWN_LETTERS]} | {name: frame[name].iloc[0] for name in options}
+        rows = Rows(len(frame), {name: frame[name].tolist() for name in map(str, frame)})
+        cells.append((axes, LevelledRows(rows, levels_of_cell(folder / str(fingerprint), rows, metric))))
     if (n_trials := shared_trials(cells)) is not None:
         screen().say(f"{counted(len(cells), 'cell')}; {counted(n_trials, 'trial')} each")
-    leading = next(name for name in LEADING if name in trials)
-    screen().print(sweep_table(cells, metric_named(leading)))
+    screen().print(sweep_table(cells, metric))
     return 0
 
 
