@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 READING = 8
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
+NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
+"""The name that pandas gives a column without one, such as the index of a frame, and keeps when it writes it again."""
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
 LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
 
@@ -33,8 +35,8 @@ class FileSource(Source):
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
     or a currency; dates, which become numbers and categories; Booleans; categories; texts, and strings with many
-    distinct values, which become hashes. Ids, constants and empty columns are left out. ``Table.reading`` says how each
-    column was read, and ``Table.notes`` what a user should know of it.
+    distinct values, which become hashes. Ids, constants, empty columns and those without a name are left out.
+    ``Table.reading`` says how each column was read, and ``Table.notes`` what a user should know of it.
 
     **Labels.** Rows without a label are kept, for pre-training and semi-supervised methods.
 
@@ -103,10 +105,15 @@ class FileSource(Source):
         from ..targets import read_target
         from ..untyped import left_out, read_table
 
-        path, frame, parts, notes = str(self.path), *self._rows(self._open())
+        files, kept = self._open()
+        path, frame, parts, notes = str(self.path), *self._rows(files, kept)
         read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
         # These columns are no features, and are shown as left out.
-        others = [left_out(name, "left out by dataset.drop") for name in self.drop]
+        others = []
+        for name in files[0][1].names:
+            if name not in kept:
+                why = " by dataset.drop" if name in self.drop else ": it has no name"
+                others.append(left_out(name, f"left out{why}"))
         weights = None
         if self.split and self.split.column:
             parts, doubts = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
@@ -132,8 +139,8 @@ class FileSource(Source):
         paths["dataset.unlabelled"] = self.unlabelled
         return {option: path for option, path in paths.items() if path}
 
-    def _open(self) -> list[tuple[str, "TableFile"]]:
-        """All files with the names of their columns, each with the option that names it."""
+    def _open(self) -> tuple[list[tuple[str, "TableFile"]], list[str]]:
+        """All files with the names of their columns, each with the option that names it; and the columns to read."""
         from .table_file import matching, open_file
 
         files: list[tuple[str, TableFile]] = []
@@ -141,21 +148,23 @@ class FileSource(Source):
             for each in matching(path, option):
                 files.append((option, open_file(each, self.separator, self.decimal, self.encoding, self.sheet)))
         first = files[0][1]
-        self._check_columns(first)
+        named = self._check_columns(first)
+        nameless = {name for name in first.names if NAMELESS.fullmatch(name) and name not in named}
+        kept = [name for name in first.names if name not in {*self.drop, *nameless}]
         for option, file in files:
-            given = {*file.names, *self.drop}
+            given = set(file.names)
             if option == "dataset.unlabelled":
                 given |= {self.target, str(self.weight)}
-            missing = [name for name in first.names if name not in given]
+            missing = [name for name in kept if name not in given]
             if missing:
                 raise UsageError(
                     f"{file.path} has no column {missing[0]!r}, which {first.path} has; {option} needs the same "
                     "columns."
                 )
-        return files
+        return files, kept
 
-    def _check_columns(self, file: "TableFile") -> None:
-        """Refuse options that name what is not a column, or that name a column twice."""
+    def _check_columns(self, file: "TableFile") -> dict[str, str]:
+        """The options by the columns that they name; what is not a column, or is named twice, is refused."""
         roles = {"dataset.target": self.target, "dataset.weight": self.weight}
         roles["split.column"] = self.split.column if self.split else None
         named = [(option, column) for option, column in roles.items() if column is not None]
@@ -169,12 +178,14 @@ class FileSource(Source):
             # A column is read in one way.
             if other != option:
                 raise UsageError(f"{option} names {column!r}, which {other} names too; leave it out of one.")
+        return seen
 
-    def _rows(self, files: "list[tuple[str, TableFile]]") -> tuple["pd.DataFrame", Floats | None, list[str]]:
+    def _rows(
+        self, files: "list[tuple[str, TableFile]]", kept: list[str]
+    ) -> tuple["pd.DataFrame", Floats | None, list[str]]:
         """The rows of all files, the part of each row if the split is in files, and notes."""
         import pandas as pd
 
-        kept = [name for name in files[0][1].names if name not in self.drop]
         frames: list[pd.DataFrame] = []
         parts: list[Floats] = []
         notes: list[str] = []

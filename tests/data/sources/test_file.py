@@ -157,17 +157,15 @@ def test_columns_that_are_dropped_are_not_read(tmp_path: Path) -> None:
     assert "Column 'odd' holds " in refusal(tmp_path / "t.parquet")
 
 
-def test_lines_without_a_value_and_the_index_of_a_frame_are_left_out_and_said(tmp_path: Path, table: Table) -> None:
+def test_what_has_no_name_or_no_value_is_left_out_and_said(tmp_path: Path, table: Table) -> None:
     path = tmp_path / "t.csv"
     frame().to_csv(path)
     path.write_text(path.read_text() + "," * 11 + "\n")
     read = loaded(path)
     assert read.hash == table.hash
-    assert [str(note) for note in read.notes[:2]] == [
-        f"1 rows of {path} hold no value and are left out.",
-        "Column 'Unnamed: 0': it has a different value in every row and is left out; "
-        '"dataset.numeric=[Unnamed: 0]" reads it as numbers.',
-    ]
+    assert read.notes[0] == f"1 rows of {path} hold no value and are left out."
+    assert (read.reading[-1].column, read.reading[-1].done) == ("Unnamed: 0", "left out: it has no name")
+    assert loaded(path, numeric=("Unnamed: 0",)).columns[0].name == "Unnamed: 0"
 
 
 def test_more_rows_without_labels_have_the_same_columns(tmp_path: Path) -> None:
