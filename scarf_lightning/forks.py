@@ -30,7 +30,7 @@ def why_no_fork() -> str | None:
 
 
 def end_with_parent(parent: int) -> None:
-    """Let Linux send SIGTERM to this fork when its parent dies, whatever it dies of.
+    """Let Linux kill this fork when its parent dies, whatever it dies of.
 
     Elsewhere a fork ends when it next looks for work, see `why_no_fork`.
 
@@ -39,7 +39,7 @@ def end_with_parent(parent: int) -> None:
     """
     prctl = c_function("prctl")
     if prctl is not None:
-        prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
+        prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
     # The parent may have died before the kernel was asked, and another process has adopted this one.
     if os.getppid() != parent:
         sys.exit(128 + signal.SIGTERM)

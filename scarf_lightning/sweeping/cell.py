@@ -101,11 +101,7 @@ class Cell:
 
     @cached_property
     def label(self) -> str:
-        shown = []
-        for override in self.overrides:
-            option = override.partition("=")[0]
-            if option not in NOT_IN_A_LABEL:
-                shown.append(override)
+        shown = [override for override in self.overrides if override.partition("=")[0] not in NOT_IN_A_LABEL]
         return " ".join(shown) or "defaults"
 
     @property
@@ -162,41 +158,39 @@ class Cell:
             UsageError: they cannot be loaded.
         """
         data = self.data()
-        known = self.source.target_kind
         # A kind that the user sets may differ from what an earlier run found.
-        if known is None and data is not None:
-            known = data.kind
-        if known is None:
-            return type(self.source.read().table.target)
-        return kind_named(known)
-
-    @cached_property
-    def _stores(self) -> dict[KnownData, CellStore]:
-        return {}
-
-    @cached_property
-    def _pretrainings(self) -> dict[KnownData, PretrainingStore]:
-        return {}
+        known = self.source.target_kind or (data.kind if data else None)
+        return kind_named(known) if known else type(self.source.read().table.target)
 
     def store(self, data: KnownData | None = None) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished.
         ``data`` saves to look it up."""
         data = data or self.data()
-        if data is None:
-            return None
-        if data not in self._stores:
-            self._stores[data] = CellStore(self.results, identity(self._on(data), data.hash))
-        return self._stores[data]
+        return self._on(data)[0] if data else None
 
     def pretraining(self, data: KnownData | None = None) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
         data = data or self.data()
-        if data is None or not self.config.is_pretrained:
-            return None
-        if data not in self._pretrainings:
-            fields = pretraining_identity(self._on(data), data.hash)
-            self._pretrainings[data] = PretrainingStore(self.results, fields, self.config.cache.max_gb)
-        return self._pretrainings[data]
+        return self._on(data)[1] if data else None
+
+    @cached_property
+    def _stores(self) -> dict[KnownData, tuple[CellStore, PretrainingStore | None]]:
+        return {}
+
+    def _on(self, data: KnownData) -> tuple[CellStore, PretrainingStore | None]:
+        """Its stores, by its configuration without what does nothing on its data, as a corruption of no feature."""
+        if data not in self._stores:
+            # A table of unknown width counts as wide: no corruption is taken for one without effect by a guess.
+            config = fit_to_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
+            # A note may lack the kind of target. The cell then keeps all of its options.
+            if data.kind is not None:
+                config = fit_to_target(config, kind_named(data.kind))
+            pretraining = None
+            if self.config.is_pretrained:
+                fields = pretraining_identity(config, data.hash)
+                pretraining = PretrainingStore(self.results, fields, self.config.cache.max_gb)
+            self._stores[data] = CellStore(self.results, identity(config, data.hash)), pretraining
+        return self._stores[data]
 
     def renamed(self, **names: Any) -> "Cell":
         """A copy with other names, and all that was made of its options."""
@@ -204,26 +198,15 @@ class Cell:
         vars(renamed).update(names)
         return renamed
 
-    def _on(self, data: KnownData) -> Config:
-        """Its configuration without what does nothing on its data, as a corruption that selects no feature."""
-        # A table of unknown width counts as wide: no corruption is taken for one without effect by a guess.
-        n_encoded = data.n_encoded or sys.maxsize
-        config = fit_to_data(self.config, data.n_columns, n_encoded)
-        # A note may lack the kind of target. The cell then keeps all of its options.
-        if data.kind is None:
-            return config
-        return fit_to_target(config, kind_named(data.kind))
-
     def settings(self) -> list[str]:
         """The names of its options that differ from their defaults and from its recipe's, beside its choices on the
         axes."""
         recipe_values = recipe_options(self.config.recipe)
         names = []
         for each in used_options(self.config):
-            if not each.differs or each.name in COLUMNS:
-                continue
             # The recipe's name says what it sets.
-            if each.name not in recipe_values or recipe_values[each.name] != each.value:
+            is_of_recipe = each.name in recipe_values and recipe_values[each.name] == each.value
+            if each.differs and each.name not in COLUMNS and not is_of_recipe:
                 names.append(each.name)
         return names
 
@@ -248,11 +231,8 @@ def named(cells: Sequence[Cell]) -> list[Cell]:
     # Loggers show the group; a sweep may be the path of a file.
     sweep = cells[0].config.sweeps
     group = Path(sweep).stem if sweep else group_of(asked, date.today())
-    is_alone = len(cells) == 1
-    renamed = []
-    for cell, name in zip(cells, distinguishing_names(asked), strict=True):
-        renamed.append(cell.renamed(name=name, group=group, is_alone=is_alone))
-    return renamed
+    names = zip(cells, distinguishing_names(asked), strict=True)
+    return [cell.renamed(name=name, group=group, is_alone=len(cells) == 1) for cell, name in names]
 
 
 class State(StrEnum):

@@ -127,10 +127,7 @@ def _launch(launcher: Launcher, chunks: Sequence[Chunk]) -> None:
         for chunk, file in zip(chunks, files, strict=True):
             first, *others = (cell.overrides for cell in chunk.cells)
             # A job gets its cells from the file. Hydra shows the overrides, and composes with them.
-            shared = []
-            for override in first:
-                if all(override in each for each in others):
-                    shared.append(override)
+            shared = [override for override in first if all(override in each for each in others)]
             path = QuotedString(str(file), Quote.single).with_quotes()
             asked.append([*shared, f"chunk.file={path}"])
         try:
@@ -156,10 +153,7 @@ def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
     try:
         yield sorted(folder.glob("*.json"))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        # Another sweep may have chunks here.
-        with suppress(OSError):
-            folder.parent.rmdir()
+        forget(folder)
 
 
 def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
@@ -178,18 +172,20 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
     folder = (results / FOLDER / uuid4().hex).absolute()
     try:
         for number, chunk in enumerate(chunks):
-            content = []
-            for cell in chunk.cells:
-                values = {field.name: getattr(cell, field.name) for field in fields(cell)}
-                content.append(values)
+            content = [{field.name: getattr(cell, field.name) for field in fields(cell)} for cell in chunk.cells]
             write_whole(folder / f"{number:05d}.json", json.dumps({"cells": content}, indent=1, default=asdict) + "\n")
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        # Another sweep may have chunks here, or nothing was written.
-        with suppress(OSError):
-            folder.parent.rmdir()
+        forget(folder)
         raise
     return folder
+
+
+def forget(folder: Path) -> None:
+    """Remove the files of chunks that nobody trains any more."""
+    shutil.rmtree(folder, ignore_errors=True)
+    # Another sweep may have chunks here.
+    with suppress(OSError):
+        folder.parent.rmdir()
 
 
 def read_chunk(file: str | None, *, imports: bool = True) -> list[Cell]:

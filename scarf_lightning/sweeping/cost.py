@@ -11,7 +11,6 @@ spent.
 """
 
 import math
-from dataclasses import dataclass
 
 from ..options import Config
 from ..options.settings import FitSettings
@@ -43,25 +42,6 @@ Phases = dict[str, float]
 """Processor seconds by phase, ``pretrain`` and ``finetune``."""
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The training rows of a cell: all of them, and those with a label."""
-
-    all: float
-    labelled: float
-
-    @classmethod
-    def of(cls, config: Config, n_rows: int) -> "Rows":
-        """The rows of a table of so many, by the regime, which sets a share of labels or a number."""
-        trained = TRAINED_SHARE * n_rows
-        # `semi25` has the option `labelled`, a share; `few` has `labels`, a number or a share.
-        regime = config.regime
-        asked = float(regime.get("labelled") or regime.get("labels") or 1.0)
-        labelled = asked * trained if asked <= 1 else asked
-        # A table may have fewer rows than `few` asks for; it is refused only once it is loaded.
-        return cls(trained, min(labelled, trained))
-
-
 def seconds_of_trial(config: Config, size: Size) -> Phases:
     """The processor seconds that one trial of a cell is expected to take.
 
@@ -69,30 +49,29 @@ def seconds_of_trial(config: Config, size: Size) -> Phases:
         config: of the cell.
         size: of its table.
     """
-    rows = Rows.of(config, size.n_rows)
+    trained = TRAINED_SHARE * size.n_rows
+    # `semi25` has the option `labelled`, a share; `few` has `labels`, a number or a share.
+    asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
+    # A table may have fewer rows than `few` asks for; it is refused only once it is loaded.
+    labelled = min(asked * trained if asked <= 1 else asked, trained)
     phases = {}
     if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
-        learnt = min(rows.all, config.pretrain.rows or math.inf)
-        phases["pretrain"] = _fit(config, config.pretrain, "pretrain", learnt, size)
-    phases["finetune"] = _supervised(config, rows, size)
-    return phases
-
-
-def _supervised(config: Config, rows: Rows, size: Size) -> float:
-    """The seconds of the supervised phase, with all the fits of the method."""
+        phases["pretrain"] = _fit(
+            config, config.pretrain, "pretrain", min(trained, config.pretrain.rows or math.inf), size
+        )
     method = config.part("method")
     # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
-        return _rival(config, rows.labelled, size)
-    learnt = rows.labelled
+        fit_seconds, thousand_rows_seconds = method.typical_seconds
+        phases["finetune"] = fit_seconds + thousand_rows_seconds * size.n_columns / USUAL_COLUMNS * labelled / 1000
+        return phases
     if method.needs_unlabelled_rows:
         # Rows get labels from fit to fit, until most have one.
-        learnt = (rows.labelled + rows.all) / 2
-    fit = _fit(config, config.finetune.fit_to_rows(round(learnt)), "finetune", learnt, size)
-    if method.trains_each_alone:
-        fit += ALONE
-    return float(method.typical_fits * fit)
+        labelled = (labelled + trained) / 2
+    fit = _fit(config, config.finetune.fit_to_rows(round(labelled)), "finetune", labelled, size)
+    phases["finetune"] = method.typical_fits * (fit + ALONE * method.trains_each_alone)
+    return phases
 
 
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size: Size) -> float:
@@ -100,12 +79,13 @@ def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, size:
     network = config.part("network")
     # Rows behind the last full batch count by `ROW` alone; fewer rows than a batch are one step.
     steps = max(1, math.floor(n_rows / settings.batch_size))
-    epochs = epochs_of(settings, phase, steps)
-    cost: float = network.typical_cost
-    width = _width(size, by_column=network.costs_by_column)
-    rows_seconds = n_rows * ROW[phase] * cost * width
-    steps_seconds = steps * STEP
-    return FIT + epochs * (steps_seconds + rows_seconds)
+    # An MLP's first layer alone grows with the columns.
+    width = (size.n_columns + OTHER_COLUMNS) / (USUAL_COLUMNS + OTHER_COLUMNS)
+    # A network with a token a column does all of its work once for each column.
+    if network.costs_by_column:
+        width = size.n_columns / USUAL_COLUMNS
+    rows_seconds = n_rows * ROW[phase] * network.typical_cost * width
+    return float(FIT + epochs_of(settings, phase, steps) * (steps * STEP + rows_seconds))
 
 
 def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
@@ -122,22 +102,6 @@ def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
     if settings.ties == "last":
         waits *= TIES
     return max(float(first), min(EPOCHS[phase] * waits, float(last)))
-
-
-def _rival(config: Config, n_labelled: float, size: Size) -> float:
-    """The seconds of a fit of another library's model."""
-    fit_seconds, thousand_rows_seconds = config.part("method").typical_seconds
-    columns = size.n_columns / USUAL_COLUMNS
-    return float(fit_seconds + thousand_rows_seconds * columns * n_labelled / 1000)
-
-
-def _width(size: Size, *, by_column: bool) -> float:
-    """The time of a row beside that of a row with the usual columns."""
-    # A network with a token a column does all of its work once for each column.
-    if by_column:
-        return size.n_columns / USUAL_COLUMNS
-    # An MLP's first layer alone grows with the columns.
-    return (size.n_columns + OTHER_COLUMNS) / (USUAL_COLUMNS + OTHER_COLUMNS)
 
 
 def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:

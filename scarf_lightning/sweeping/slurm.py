@@ -11,12 +11,11 @@ finished, so no accounting is needed.
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from ..errors import RecordWarning, UsageError, counted
 from ..options.option import Options, option
 from ..results.files import DamagedRecordError, read_bytes, write_whole
 from .cell import State, survey
-from .chunks import Chunk, read_chunk, write_chunks
+from .chunks import Chunk, forget, read_chunk, write_chunks
 
 ARRAY, IN_ARRAY = "array", "The job array {} is in the queue.\n"
 """The name and the content of the file that names an array."""
@@ -107,13 +106,15 @@ class Slurm:
         # Also at Ctrl-C and at a time limit: tasks that nobody waits for would train on.
         except BaseException:
             _cancel(numbers)
-            _forget(arrays)
+            for folder in arrays:
+                forget(folder)
             raise
         # Single cells that wait are launched again by the run. If all do, no task could begin, and a log says why.
         logs = [str(log) for folder in arrays for log in folder.glob("*.log") if log.stat().st_size]
         if logs and all(each.state is State.WAITING for each in survey(cells)):
             raise RuntimeError(f"No task of the job array {numbers} finished a cell; see {logs[0]}")
-        _forget(arrays)
+        for folder in arrays:
+            forget(folder)
 
     def _attached(self, wanted: set[str], results: Path) -> tuple[dict[Path, str], set[str]]:
         """The arrays of earlier commands that are still in the queue with some of these cells, and the keys of all of
@@ -132,7 +133,7 @@ class Slurm:
                 attached[folder] = number
                 queued |= keys
             else:
-                _forget([folder])
+                forget(folder)
         return attached, queued
 
     def _submit(self, chunks: Sequence[Chunk], folder: Path) -> str:
@@ -148,7 +149,7 @@ class Slurm:
             if not re.fullmatch(JOB, number, re.ASCII):
                 raise UsageError(f"sbatch printed {number!r} in place of a job's number; look at `squeue --me`.")
         except UsageError:
-            _forget([folder])
+            forget(folder)
             raise
         write_whole(folder / ARRAY, IN_ARRAY.format(number))
         self.say(f"The job array {number} has {counted(len(chunks), 'task')}.")
@@ -209,15 +210,6 @@ def known_arrays(results: Path) -> dict[Path, str]:
             sentence = f"{file} is left out: it names no job array; one that it named is in `squeue --me`."
             warnings.warn(sentence, RecordWarning, stacklevel=2)
     return arrays
-
-
-def _forget(folders: Iterable[Path]) -> None:
-    """Remove the files of arrays that have left the queue."""
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-        # Another array may have its folder here.
-        with suppress(OSError):
-            folder.parent.rmdir()
 
 
 def tasks_in_queue(numbers: str) -> list[str]:

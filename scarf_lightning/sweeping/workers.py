@@ -22,6 +22,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import Self
 
@@ -196,7 +197,7 @@ class Workers:
         gpus = context.SimpleQueue()
         for gpu in self._gpus:
             gpus.put(gpu)
-        others = multiprocessing.active_children()
+        self._others = multiprocessing.active_children()
         self._pools = dict[bool, ProcessPoolExecutor]()
         for is_on_gpu, number in ((False, self._n_cores), (True, len(self._gpus))):
             if number:
@@ -205,17 +206,22 @@ class Workers:
                 # All are forked with the first job.
                 pool.submit(os.getpid)
                 self._pools[is_on_gpu] = pool
-        self._processes = [process for process in multiprocessing.active_children() if process not in others]
+        self._processes = self._children()
         outbox.close()
 
     def _stop(self) -> None:
         """End all workers at once."""
-        for process in self._processes:
-            process.terminate()
+        for process in self._children():
+            # A fork loses a SIGTERM that arrives before it has begun.
+            process.kill()
         for pool in self._pools.values():
             pool.shutdown(cancel_futures=True)
         self._hear()
         self._inbox.close()
+
+    def _children(self) -> list[BaseProcess]:
+        """The workers that have not ended, also those of a start that a signal has ended."""
+        return [process for process in multiprocessing.active_children() if process not in self._others]
 
     def _hear(self) -> None:
         """Act on what the workers have told."""
@@ -242,11 +248,11 @@ class Workers:
 
     def _replace(self) -> set[Place]:
         """Start all workers again after one has died; the cells that the dead one had."""
+        # The pool ends the others by SIGTERM.
+        dead = [process for process in self._processes if process.exitcode not in (None, -signal.SIGTERM)]
         self._stop()
-        # The pool has ended the others by SIGTERM.
-        dead = [process for process in self._processes if process.exitcode != -signal.SIGTERM] or self._processes
         places = set[Place]()
-        for process in dead:
+        for process in dead or self._processes:
             self._say(f"A worker ended early ({ending(process)}); its cells go on from their last finished stack.")
             cell = self._in_training.get(process.pid or 0)
             if cell is not None:
@@ -293,13 +299,19 @@ class _Outbox(io.TextIOBase):
 def _begin(parent: int, train: TrainCells, outbox: Connection, take_gpu: Callable[[], int] | None) -> None:
     """Begin the life of a worker."""
     global _worker
-    # Ctrl-C reaches all processes of a terminal. The run answers it, and ends its workers by SIGTERM.
+    # Ctrl-C reaches all processes of a terminal. The run answers it, and kills its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, _end)
     end_with_parent(parent)
     _worker = _Worker(train, outbox, take_gpu() if take_gpu else None)
     # The run's display redraws its last line, so two processes must not write to one terminal.
     sys.stderr = sys.stdout = _Outbox(is_terminal=sys.stderr.isatty())
+
+
+def _end(*_: object) -> None:
+    """Answer SIGTERM by its usual effect. Lightning has an answer of its own where there is none, and trains on."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _train_chunk(cells: Iterable[Cell], has_gpus: bool) -> None:

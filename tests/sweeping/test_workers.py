@@ -235,6 +235,20 @@ class TestTraining:
 
 
 class TestEnding:
+    def test_a_worker_that_gets_sigterm_ends_although_lightning_answers_it_where_nobody_does(self, log: Log) -> None:
+        def wait(cell: Cell) -> None:
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+            if cell.config.seed == 1:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(60)
+
+        said: list[str] = []
+        with Workers(1, trainer(log, wait), said.append) as launch:
+            launch(chunks(3))
+
+        assert [seed for _, seed in log.lines()] == ["0", "1", "2"]
+        assert said == ["A worker ended early (killed by SIGTERM); its cells go on from their last finished stack."]
+
     def test_a_killed_worker_is_named_and_the_other_chunks_are_trained(self, log: Log) -> None:
         said: list[str] = []
 
