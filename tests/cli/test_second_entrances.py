@@ -262,12 +262,12 @@ def test_words_from_python(words: str, in_table: Path) -> None:
 
 
 PATHS: dict[str, str] = {
-    "folder": "dataset.path=folder is a folder; name a file of a table in it.",
-    "pipe.csv": "dataset.path=pipe.csv is a stream, and a table is read more than once; write it to a file",
-    "/dev/null": "dataset.path=/dev/null is a stream",
-    "https://example.org/t.csv": "dataset.path=https://example.org/t.csv is an address, and only files are read",
-    "s3://bucket/t.csv": "dataset.path=s3://bucket/t.csv is an address",
-    "file:///t.csv": "is an address, and only files are read; download it, and name the file.",
+    "folder": "there is no file folder; set dataset.path to a file of a table, or to a pattern",
+    "pipe.csv": "there is no file pipe.csv; set dataset.path to a file of a table",
+    "/dev/null": "there is no file /dev/null; set dataset.path",
+    "https://example.org/t.csv": "there is no file https:/example.org/t.csv; set dataset.path",
+    "s3://bucket/t.csv": "there is no file s3:/bucket/t.csv; set dataset.path",
+    "file:///t.csv": "there is no file file:/t.csv; set dataset.path",
     "nothing.csv": "there is no file nothing.csv",
 }
 
@@ -282,7 +282,7 @@ def test_a_path_that_is_no_file(path: str, in_table: Path) -> None:
 
 def test_a_task_and_a_dataset_of_openml(in_table: Path) -> None:
     ran = here(commands.train, "dataset=openml", "dataset.id=29", "dataset.task=29", "plan=true", cwd=in_table)
-    assert_said(ran.stderr.strip(), "dataset.id=29 and dataset.task=29 are both set; give one")
+    assert_said(ran.stderr.strip(), "set dataset.id=N or dataset.task=N, and not both.")
 
 
 def test_there_are_enough() -> None:
