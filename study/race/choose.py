@@ -1,38 +1,50 @@
-"""What each candidate of the race reaches: ``python -m study.race.choose`` prints the tables of study/recipe.md."""
+"""What the candidates of the race reach: ``python -m study.race.choose`` prints the tables of recipe.md."""
 
 import sys
 from pathlib import Path
 
 import pandas as pd
 
-from study.race.race import CANDIDATES, KEY, RIVALS
+from study.race.race import KEY
 
 FILE = Path(__file__).parent / "trials.parquet"
-READINGS = {"": "fold_loss", "mixed": "fold_loss", "mixed, chosen mixed": "mixed_fold_loss"}
-"""How a candidate is read: what predicts on the test rows, and what chooses the number of steps."""
+READINGS = {"": "fold_loss", ", mixed": "fold_loss", ", mixed by steps": "mixed_fold_loss"}
+"""What is added to the name of a candidate, and the column that chooses its number of steps."""
 MEASURES = ["log_loss", "auroc", "accuracy", "one_class"]
+SPLIT = ["table", "labels", "trial"]
 
 
-def chosen(trials: pd.DataFrame) -> pd.DataFrame:
-    """A row for each competitor, reading and trial: its measures on the test rows, and the steps that it took."""
-    fixed = trials[trials.fold_loss.isna()]
-    found = [fixed]
-    for reading, criterion in READINGS.items():
-        folded = trials[trials.fold_loss.notna()]
-        best = folded.loc[folded.reset_index(drop=True).groupby(KEY)[criterion].idxmin().pipe(lambda i: folded.index[i])]
-        if reading:
+def read_choices(trials: pd.DataFrame) -> pd.DataFrame:
+    """A row for each competitor, reading and trial: the chosen steps, and the measures on the test rows."""
+    folded = trials[trials.fold_loss.notna()].reset_index(drop=True)
+    found = [trials[trials.fold_loss.isna()]]
+    for suffix, criterion in READINGS.items():
+        best = folded.loc[folded.groupby(KEY)[criterion].idxmin()]
+        if suffix:
             best = best.assign(**{name: best[f"mixed_{name}"] for name in MEASURES})
-        found.append(best.assign(competitor=best.competitor + (f", {reading}" if reading else "")))
+        found.append(best.assign(competitor=best.competitor + suffix))
     return pd.concat(found, ignore_index=True)
 
 
-def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Means over tables and trials: AUROC, accuracy and log-loss, worse than the frequencies, and one class, in percent."""
-    keys = ["table", "labels", "trial"]
-    constant = rows[rows.competitor == "frequencies"].set_index(keys).log_loss
-    linear = rows[rows.competitor == "logistic regression"].set_index(keys).one_class
-    rows = rows.join(constant.rename("constant"), on=keys).join(linear.rename("linear"), on=keys)
-    rows = rows.assign(worse=rows.log_loss > rows.constant + 1e-9, alone=(rows.one_class == True) & (rows.linear == False))
-    means = rows.groupby(["labels", "competitor"])[["auroc", "accuracy", "log_loss", "worse", "alone", "steps"]].mean()
-    means[["auroc", "accuracy", "worse", "alone"]] *= 100
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    """Means over tables and trials, with log-loss as it is and all else in percent.
+
+    ``worse`` counts the trials with a higher log-loss than the class frequencies, ``one_class`` those in which all rows
+    get one class although logistic regression predicts several.
+    """
+    constant = rows[rows.competitor == "frequencies"].set_index(SPLIT).log_loss.rename("constant")
+    linear = rows[rows.competitor == "logistic regression"].set_index(SPLIT).one_class.rename("linear")
+    rows = rows.join(constant, on=SPLIT).join(linear, on=SPLIT)
+    rows["worse"] = rows.log_loss > rows.constant + 1e-9
+    rows["one_class"] = rows.one_class.astype(bool) & ~rows.linear.astype(bool)
+    columns = ["auroc", "accuracy", "log_loss", "worse", "one_class", "steps"]
+    means = rows.groupby(["labels", "competitor"])[columns].mean()
+    means[["auroc", "accuracy", "worse", "one_class"]] *= 100
     return means
+
+
+if __name__ == "__main__":
+    choices = read_choices(pd.read_parquet(sys.argv[1] if len(sys.argv) > 1 else FILE))
+    for signal, of_signal in choices.groupby("signal"):
+        table = summarise(of_signal).round(2).to_string()
+        sys.stdout.write(f"{signal}, {of_signal.table.nunique()} tables\n{table}\n")
