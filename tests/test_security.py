@@ -61,9 +61,10 @@ READ_BY_THEM = {
     "results/loading.py": {"read_parquet"},
     "results/records.py": {"loads"},
     "sweeping/composer.py": {"read_text", "load"},  # conf/, and folders of --config-dir, which are code
-    "sweeping/folders.py": {"open", "load"},  # a regular file of bounded size, by OmegaConf's safe loader
+    "sweeping/folders.py": {"load"},  # conf/, and the text of a sweep file, by OmegaConf's safe loader
 }
-"""Modules that call them: those below `results` on bytes that `results.files.read_bytes` has read within limits."""
+"""Modules that call them: those below `results`, and those of sweep files, on bytes that `results.files.read_bytes` has
+read within limits."""
 
 
 def called_readers(file: Path) -> set[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError, unknown_name
 from ..options.checking import checked
+from ..results.files import DamagedRecordError, read_bytes
 
 PACKAGE = Path(__file__).parents[1]
 OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
@@ -137,11 +139,9 @@ def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
     # A sweep of the user's is a path; a bare name is one of a folder's.
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     files = [Path(name).expanduser()] if is_path else [folder / f"{name}.yaml" for folder in folders]
-    found = [file for file in files if file.is_file()]
+    found = [file for file in files if file.exists()]
     if found:
         return _read(found[0])
-    if files[0].exists():
-        raise UsageError(f"sweeps={name}: {files[0]} is no file; name a file of YAML.")
     known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
     fault, where = f"sweeps={name}: there is no file {files[0]}", f"the folder {folders[-1]}"
     raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list=where))
@@ -160,19 +160,21 @@ def _paper_cells(files: Sequence[SweepFile]) -> SweepFile:
 
 
 def _read(file: Path) -> SweepFile:
-    if file.stat().st_size > MOST_BYTES:
-        raise UsageError(f"{file} has more than {MOST_BYTES:,} bytes, so it is no list of cells.")
     try:
+        stream = StringIO(read_bytes(file, MOST_BYTES).decode())
         # PyYAML names a stream in its errors, and a text in none.
-        with file.open(encoding="utf-8") as stream:
-            if _n_values(yaml.compose(stream, yaml.SafeLoader), {}) > MOST_VALUES:
-                raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
-            stream.seek(0)
-            content: Any = OmegaConf.to_container(OmegaConf.load(stream))
+        stream.name = str(file)
+        if _n_values(yaml.compose(stream, yaml.SafeLoader), {}) > MOST_VALUES:
+            raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
+        stream.seek(0)
+        # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that stands twice.
+        content: Any = OmegaConf.to_container(OmegaConf.load(stream))
     except yaml.MarkedYAMLError as error:
         raise not_yaml(error) from error
+    except DamagedRecordError as error:
+        raise UsageError(f"sweeps={file} is no list of cells: {error}.") from error
     # Deep nesting ends Python's recursion.
-    except (yaml.YAMLError, OmegaConfBaseException, ValueError, OSError, RecursionError) as error:
+    except (yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
         raise UsageError(f"{file} is not YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict) or not content:
         raise UsageError(f"{file} must have title and cells, each with a value.")

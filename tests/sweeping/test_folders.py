@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,24 @@ def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path
 
     assert refusal("c", tmp_path) == f"sweeps=c: there is no file {tmp_path / 'c.yaml'}. The sweeps are: a, b, all."
     assert refusal("x/c.yaml", tmp_path).startswith("sweeps=x/c.yaml: there is no file x/c.yaml. ")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large", "latin-1", "deep"])
+def test_what_is_no_list_of_cells_is_refused_and_never_waited_for(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "some.yaml"
+    make = {
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"),
+        "folder": path.mkdir,
+        "large": lambda: path.write_text(MINIMAL + "#" * 1_000_000),
+        "latin-1": lambda: path.write_text("title: Größe\n", encoding="latin-1"),
+        "deep": lambda: path.write_text("title: " + "[" * 5000),
+    }
+    make[kind]()
+
+    no_list = f"sweeps={path} is no list of cells: some.yaml is "
+    said = {"large": f"{no_list}larger than 1,000,000 bytes.", "latin-1": f"{path} is not", "deep": f"{path} is not"}
+    assert refusal("some", tmp_path).startswith(said.get(kind, f"{no_list}not a file."))
 
 
 def test_what_a_file_must_and_may_have_is_said(tmp_path: Path) -> None:
