@@ -245,6 +245,14 @@ def test_a_function_whose_draws_change_from_call_to_call_is_not_captured() -> No
     assert [float(each) for each in got] == [float(plain.uniform(n).sum()) for n in range(1, 7)]
 
 
+def test_a_function_that_draws_on_the_host_is_not_captured() -> None:
+    stream, capture = StackedGenerator([1]), Replaying()
+    captured = Captured(lambda x: x + stream.uniform(2), torch.device("meta"), capture, warm_ups=WARM_UPS)
+    for _ in range(6):
+        captured(torch.zeros(2))
+    assert (captured.problem, capture.n_recorded) == ("it draws numbers on the host", 0)
+
+
 def test_a_class_of_ones_own_is_captured_if_it_says_so() -> None:
     class Layer(nn.ReLU):
         pass

@@ -2,15 +2,21 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.engine.lifting import (
     StackedLinear,
     Vmapped,
     VmappedLayerNorm,
+    VmappedLinear,
+    _broadcast_to_rows,
+    _normalise_together,
     acts_on_last_axis,
     give_streams,
     let_leave,
@@ -83,6 +89,10 @@ def norms(kind: str = "norm") -> list[nn.Module]:
 
 def rows(n: int = T) -> Tensor:
     return normal(n, N, 4, seed=1)
+
+
+def layer_norm_rows() -> Tensor:
+    return normal(T, N, 4, 5, seed=1)
 
 
 def gradients_of_each(lifted: nn.Module, like: list[nn.Module]) -> list[list[Tensor]]:
@@ -202,6 +212,15 @@ def test_what_acts_on_the_last_axis_is_told_by_its_layers() -> None:
     assert not acts_on_last_axis(word), "its own word does not answer for its children"
 
 
+def test_the_papers_network_keeps_its_names() -> None:
+    lifted = lift(networks("the paper's"))
+    assert {name: tuple(tensor.shape) for name, tensor in state(lifted).items()} == {
+        "layers.0.weight": (T, 4, 8), "layers.0.bias": (T, 1, 8),
+        "layers.1.weight": (T, 8, 6), "layers.1.bias": (T, 1, 6),
+    }  # fmt: skip
+    assert isinstance(lifted.layers[0], StackedLinear)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_trials_that_leave_take_their_parameters_buffers_and_moments(kind: str) -> None:
     lifted, x = lift(networks(kind)), rows()
@@ -218,6 +237,94 @@ def test_trials_that_leave_take_their_parameters_buffers_and_moments(kind: str) 
     everyone = {name: torch.cat([tensor, tensor]) for name, tensor in state(lifted).items()}
     load_state(lifted, everyone)
     assert lifted(x[[2, 0, 2, 0]]).shape == (4, N, 6)
+
+
+def test_weight_and_bias_are_those_of_the_layers_which_may_have_none() -> None:
+    singles = several(lambda: nn.Linear(4, 3), 2)
+    layer = StackedLinear(singles)
+    assert torch.equal(layer.weight, torch.stack([single.weight.T for single in singles]))
+    assert torch.equal(layer.bias, torch.stack([single.bias[None] for single in singles]))
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+    layer = StackedLinear([nn.Linear(4, 3, bias=False)])
+    assert [name for name, parameter in layer.named_parameters() if parameter.requires_grad] == ["weight"]
+
+
+def test_a_parameter_that_is_frozen_stays_frozen() -> None:
+    networks = [nn.Sequential(nn.Linear(3, 2), nn.PReLU()) for _ in range(2)]
+    for network in networks:
+        network[1].weight.requires_grad_(False)
+    assert [parameter.requires_grad for parameter in Vmapped(networks).parameters()] == [True, True, False]
+
+
+def test_rows_that_are_the_same_in_all_trials_are_normalised_for_each() -> None:
+    class OnConstant(nn.Module):
+        def __init__(self, norm: nn.LayerNorm) -> None:
+            super().__init__()
+            self.norm = norm
+
+        def forward(self, x: Tensor) -> Tensor:
+            out: Tensor = x + self.norm(torch.arange(20.0, dtype=x.dtype).reshape(1, 4, 5))
+            return out
+
+    singles = norms()
+    out = Vmapped([OnConstant(norm) for norm in singles])(layer_norm_rows())
+    for trial, norm in enumerate(singles):
+        assert torch.equal(out[trial], OnConstant(norm)(layer_norm_rows()[trial]))
+
+
+@pytest.mark.parametrize("kind", LAYER_NORMS)
+def test_an_accelerator_normalises_all_trials_by_one_kernel(kind: str) -> None:
+    singles, rows = norms(kind), layer_norm_rows()
+    parameters = [dict(norm.named_parameters()) for norm in singles]
+    stacked = [
+        torch.stack([own[name] for own in parameters]) if name in parameters[0] else None for name in ("weight", "bias")
+    ]
+    scales, shifts = (_broadcast_to_rows(each, None if each is None else 0, rows.dim()) for each in stacked)
+
+    out = _normalise_together(rows, scales, shifts, (4, 5), 1e-3)
+
+    for trial, norm in enumerate(singles):
+        torch.testing.assert_close(out[trial], norm(rows[trial]), rtol=1e-6, atol=1e-6)
+
+    network = Vmapped([nn.Sequential(norm) for norm in singles]).to("meta")
+    with Kernels() as kernels:
+        assert network(rows.to("meta")).shape == rows.shape
+    assert kernels.names.count("native_layer_norm") == 1
+
+
+def test_an_accelerator_normalises_shared_rows_for_each_trial() -> None:
+    rows = torch.empty(N, 4, 5, device="meta")
+    network = Vmapped([nn.Sequential(norm) for norm in norms()]).to("meta")
+    weights = dict(network.network.named_parameters())
+
+    def run_trial(weights: dict[str, Tensor]) -> Tensor:
+        out: Tensor = functional_call(network.network, weights, (rows,))
+        return out
+
+    assert torch.vmap(run_trial)(weights).shape == (T, N, 4, 5)
+
+
+class Kernels(TorchDispatchMode):
+    """Collects the names of the operations that run within it."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **kwargs or {})
+
+
+def test_the_state_keeps_its_names_and_holds_buffers() -> None:
+    alone = nn.Sequential(nn.Linear(3, 4), BatchNorm(4))
+    stacked = lift([alone, nn.Sequential(nn.Linear(3, 4), BatchNorm(4))])
+    assert isinstance(stacked.network[0], VmappedLinear)
+    assert list(state(stacked)) == [f"network.{name}" for name in alone.state_dict()]
+    for name, value in alone.state_dict().items():
+        assert state(stacked)[f"network.{name}"].shape == (2, *value.shape)
+        assert torch.equal(state(stacked)[f"network.{name}"][0], value)
+    assert type(alone[0]) is nn.Linear, "the network that was given stays as it is"
 
 
 def test_dropout_inside_is_drawn_from_the_stream_of_each_trial() -> None:

@@ -32,6 +32,11 @@ def test_cosine_and_warming_up_are_pytorchs() -> None:
     assert share_done("flat_cos", 100, 3, 10) == 1.0
 
 
+def test_the_second_half_of_flat_cos_is_a_cosine() -> None:
+    got = [level("flat_cos", 0.5 + done / 2) for done in TIMES]
+    assert got == pytest.approx([level("cosine", done) for done in TIMES])
+
+
 def test_coslog4_ends_each_cycle_at_zero_after_twice_the_time_of_the_one_before() -> None:
     ends = [0, 1 / 15, 3 / 15, 7 / 15, 1]
     assert [level("coslog4", end) for end in ends] == pytest.approx([0] * 5, abs=1e-12)
