@@ -1,6 +1,9 @@
 """A scripted module: the parameter of each trial counts epochs, and its validation metric is read from a script."""
 
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import fit as fitting
+from scarf_lightning.engine import loop
 from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.loop import Watcher
@@ -135,6 +139,16 @@ def test_patience_counts_validations_where_there_is_one_every_few_epochs(patient
     assert ["validation_loss" in record for record in fit.curves] == [False, True] * 5
 
 
+def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
+    patients: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock on which every epoch takes a second."""
+    clock = SimpleNamespace(process_time=itertools.count().__next__)
+    monkeypatch.setattr(loop, "time", clock)
+    _, fit, _ = run(patients, [falling(12), [0.1] * 12])
+    assert fit.seconds.tolist() == [5 / 2 + 7, 5 / 2]
+
+
 @pytest.mark.parametrize(("restore_best", "expected"), [(True, [2, 7]), (False, [6, 8])])
 def test_a_fit_leaves_the_kept_weights_of_all_trials_in_the_module(
     patients: Table, restore_best: bool, expected: list[int]
@@ -144,6 +158,17 @@ def test_a_fit_leaves_the_kept_weights_of_all_trials_in_the_module(
     module, fit, _ = run(patients, script, restore_best=restore_best)
     assert fit.epochs.tolist() == [6, 8]
     assert module.epochs_trained.squeeze(1).tolist() == kept(fit) == expected
+
+
+def test_joined_stacks_say_why_one_of_them_was_not_captured(patients: Table) -> None:
+    _, fit, _ = run(patients, [falling(2)])
+
+    def joined(*launches: str | None) -> str | None:
+        return Fit.join([replace(fit, launches=each) for each in launches]).launches
+
+    assert joined("captured", "it draws on the host") == "it draws on the host"
+    assert joined("captured", "captured") == "captured"
+    assert joined(None, None) is None
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -188,3 +213,26 @@ def test_a_fit_of_fixed_length_ends_with_the_last_good_weights(
     # The diverging trial's, those before the validated epoch, and those of the end.
     expected = [1, 0, 1, 1] if steps == 1 else [2, 2, 2, 0, 1, 1, 1]
     assert [n for n in copies if n] == [n for n in expected if n]
+
+
+def test_where_all_diverge_at_once_training_ends(patients: Table) -> None:
+    _, fit, stopping = run(patients, [[np.nan] * 4] * 2, restore_best=False)
+    assert fit.diverged.all()
+    assert fit.epochs.tolist() == [1, 1]
+    assert kept(fit) == [0, 0], "the initial ones"
+    assert len(stopping.active) == 0
+
+
+def test_moments_of_the_trials_that_stay_are_theirs(patients: Table) -> None:
+    """Adam's state is cut along the trial axis; its step count belongs to all."""
+    module = Scripted([[0.1] * 3] * 3)
+    optimizer = torch.optim.Adam([module.epochs_trained], lr=0.1)
+    (module.epochs_trained * torch.tensor([[1.0], [2.0], [3.0]])).sum().backward()
+    optimizer.step()
+    before = {name: value.clone() for name, value in optimizer.state[module.epochs_trained].items()}
+    module.let_leave(np.array([0, 2]), optimizer)
+    after = optimizer.state[module.epochs_trained]
+    assert torch.equal(after["exp_avg"], before["exp_avg"][[0, 2]])
+    assert torch.equal(after["exp_avg_sq"], before["exp_avg_sq"][[0, 2]])
+    assert torch.equal(after["step"], before["step"])
+    assert module.epochs_trained.shape == (2, 1)

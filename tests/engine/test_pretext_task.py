@@ -34,7 +34,7 @@ from scarf_lightning.losses.loss import AlignUniform, BarlowTwins, Discriminatio
 from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from scarf_lightning.pretexts import Pretext
+from scarf_lightning.pretexts import Pretext, Views
 from scarf_lightning.pretexts.others import SubTab, Vime
 from scarf_lightning.pretexts.scarf import Autoencoder
 from scarf_lightning.randomness import Roster, StackedGenerator
@@ -173,6 +173,12 @@ def test_an_auto_encoder_is_held_to_the_clean_rows(
     assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-5)
 
 
+def test_discriminative_scarf_gives_one_logit(patients: Table, make_stack: MakeStack) -> None:
+    fit = one_step(make_stack(patients, [0]), task(Marginal(), Discrimination()))
+    assert len(fit.part("head")) == 6, "two layers and a linear one after them"
+    assert fit.weights["head.1.weight"].shape == (1, 16, 1)
+
+
 def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0, 1])
     fit = stack.pretrain(ROUNDS, task(Missing()))
@@ -206,6 +212,15 @@ def test_the_loss_of_cotraining_is_that_of_control_plus_the_weighted_one_of_pret
         np.testing.assert_allclose(losses(fit), losses(control) + weight * losses(alone), rtol=1e-9)
     as_control = {name: fits[1e-300].weights[name] for name in control.weights}
     assert_same_weights(as_control, control.weights, rounding=1e-9)
+
+
+@pytest.mark.parametrize("name", ["scarf", "denoising auto-encoder"])
+def test_cotraining_trains_both_heads(patients: Table, make_stack: MakeStack, name: str) -> None:
+    stack = make_stack(patients, [0])
+    fit, fresh = (cotrained(stack, weight, TASKS[name]) for weight in (0.1, 1e-30))
+    heads = [each for each in fresh.weights if each.startswith("pretrain_head")]
+    assert any(not torch.equal(fit.weights[each], fresh.weights[each]) for each in heads)
+    assert any("classifier.head" in each for each in fit.weights)
 
 
 def test_augmentation_corrupts_training_rows_and_no_validation_rows(patients: Table, make_stack: MakeStack) -> None:
@@ -245,6 +260,62 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
 
     monkeypatch.setattr(PretextTask, "validation_views", counted)
     return calls
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(task(views="both"), id="SCARF"),
+        pytest.param(Vime(Marginal(), Bernoulli()), id="VIME", marks=pytest.mark.slow),
+    ],
+)
+def test_validation_views_are_kept_up_to_a_limit_and_keeping_them_changes_no_number(
+    chosen: Pretext, patients: Table, make_stack: MakeStack, made: list[Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of twenty validation rows there are three mini-batches; trials leave at different times."""
+    settings = PretrainSettings(max_epochs=6, batch_size=8, patience=0, learning_rate=0.05)
+
+    def train() -> Fit:
+        made.clear()
+        return make_stack(patients, range(4)).pretrain(settings, chosen)
+
+    kept = train()
+    assert len(made) == 3, "once, though trials left"
+    assert len(set(kept.epochs)) > 1
+    monkeypatch.setattr(pretext_task, "MOST_BYTES", 0)
+    drawn_again = train()
+    assert len(made) == 3 * kept.epochs.max()
+    assert drawn_again.curves == kept.curves
+    assert_same_weights(drawn_again.weights, kept.weights)
+
+
+def test_the_limit_is_of_all_mini_batches_together_and_learned_values_are_made_anew(
+    patients: Table, make_stack: MakeStack, made: list[Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten passes and the clean rows: 11 x 20 rows of six numbers and six indicators, in float32, of two trials."""
+    stack = make_stack(patients, range(2))
+    size = 2 * 11 * 20 * stack.networks.columns.n_encoded * 4
+    settings = PretrainSettings(max_epochs=2, batch_size=8, patience=None)
+    for limit, chosen, times in ((size, task(), 1), (size - 1, task(), 2), (2 * size, task(Missing()), 2)):
+        made.clear()
+        monkeypatch.setattr(pretext_task, "MOST_BYTES", limit)
+        stack.pretrain(settings, chosen)
+        assert len(made) == 3 * times
+
+
+def test_what_stands_in_several_places_is_kept_once() -> None:
+    clean = torch.arange(24.0).view(3, 4, 2)
+    noisy = [clean + 1, clean + 2]
+    views = StaticViews.joined([Views((clean, each), (clean,)) for each in noisy])
+
+    assert (views.parts, views.inputs[0] is clean, views.inputs[1].shape) == ((1, 2), True, (3, 8, 2))
+    assert views.n_bytes == 4 * 24 * 3
+    left = views.of(torch.tensor([2, 0]))
+    assert torch.equal(left.inputs[0], clean[[2, 0]])
+    assert torch.equal(left.inputs[1], torch.cat(noisy, dim=1)[[2, 0]])
+    assert left.parts == views.parts
+    assert left.targets[0][0] is left.targets[1][0] is left.inputs[0]
+    assert left.n_bytes == 4 * 16 * 3
 
 
 @pytest.mark.parametrize("corruption", [Marginal(), Joint(), Zero(), Mean()], ids=lambda each: each.name)

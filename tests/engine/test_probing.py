@@ -1,5 +1,6 @@
 """Probes of the engine's pre-trainings, against scikit-learn alone."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.embeddings import effective_rank
 from scarf_lightning.engine.fit import Fit
+from scarf_lightning.engine.probing import Embedded
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import PROBES
@@ -83,6 +85,32 @@ def test_a_probed_pretraining_has_the_same_losses_and_weights(stack: Stack, prob
     assert all(torch.equal(weight, probed.weights[name]) for name, weight in plain.weights.items())
     without = [{name: value for name, value in each.items() if name not in PROBES} for each in probed.curves]
     assert without == plain.curves
+
+
+@pytest.mark.slow
+def test_trials_that_have_stopped_are_probed_no_further(stack: Stack) -> None:
+    """The trials stop after different numbers of epochs, and each has the probes of its own networks."""
+    settings = PretrainSettings(batch_size=64, max_epochs=40, patience=0, learning_rate=0.02, probe=1)
+    together = pretrained(stack, settings)
+    assert len(set(together.epochs)) == 2, "both trials stop at once"
+    for position, trial in enumerate(stack.trials):
+        alone = pretrained(stack.of([position]), settings)
+        assert _of(together.curves, trial) == pytest.approx(_of(alone.curves, trial), rel=1e-3)
+
+
+def _of(curves: Sequence[dict[str, float]], trial: int) -> list[float]:
+    return [record["probe_effective_rank"] for record in curves if record["trial"] == trial]
+
+
+def test_labels_of_one_class_predict_that_class() -> None:
+    """A logistic regression refuses them, and the neighbours all have it."""
+    random = np.random.default_rng(0)
+    held_labels = np.array([1, 1, 0, 1])
+    embedded = Embedded(random.normal(size=(6, 3)), np.ones(6), random.normal(size=(4, 3)), held_labels, None, True)
+
+    measures = embedded.measured(5)
+
+    assert (measures["linear"], measures["knn"]) == (0.75, 0.75)
 
 
 def test_probes_in_curves_need_validation_labels(stack: Stack) -> None:

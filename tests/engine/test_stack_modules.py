@@ -1,10 +1,11 @@
 """The steps of an epoch, and what a fit is weighted by and watched for."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
+import pytorch_lightning as pl
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -12,19 +13,71 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.targets import Classes
+from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.data.trials import Noise30, Regime, Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods.fine_tuning import Dropout as DropoutMethod
+from scarf_lightning.methods.fine_tuning import LabelSmoothing
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.networks import Network
+from scarf_lightning.networks import Dropout, Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.promises import assert_same_weights
 from tests.stacks import MakeStack, finetune_module, task, unbalanced
+
+
+@pytest.mark.parametrize(("precision", "of_lightning"), [("64-true", "32-true"), ("bf16-mixed", "bf16-mixed")])
+def test_lightning_trains_on_the_stacks_device_and_writes_nothing(
+    patients: Table, make_stack: MakeStack, precision: str, of_lightning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its defaults would take another device where there is one, log, keep checkpoints and validate before training."""
+    given: list[dict[str, Any]] = []
+
+    class Spy(pl.Trainer):
+        def __init__(self, **options: Any) -> None:
+            given.append(options)
+            super().__init__(**options)
+
+    monkeypatch.setattr(pl, "Trainer", Spy)
+    stack = make_stack(patients, range(2), precision=precision)
+    stack.finetune(FinetuneSettings(max_epochs=4, validate_every=2), stack.labelled())
+
+    (options,) = given
+    assert (options["accelerator"], options["devices"]) == (stack.hardware.device.type, 1)
+    assert (options["precision"], options["max_epochs"]) == (of_lightning, 2), "an epoch ends with a validation"
+    switches = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary", "inference_mode")
+    assert [options[name] for name in (*switches, "num_sanity_val_steps")] == [False] * 6
+    assert [type(plugin).__name__ for plugin in options["plugins"]] == ["LightningEnvironment"]
+
+
+def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
+    """All layers are 16 wide, but for the last one's three classes: 3 biases are left over."""
+    module = finetune_module(make_stack(patients, range(3)), FinetuneSettings())
+    groups = module.make_optimizer().param_groups
+    sizes = {group["fused"]: {parameter[0].numel() for parameter in group["params"]} for group in groups}
+    assert sizes == {True: {12 * 16, 16 * 16, 16, 16 * 3}, False: {3}}
+    assert sum(len(group["params"]) for group in groups) == len(list(module.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("options", "is_tensor"), [({}, False), ({"schedule": "cosine"}, True), ({"warmup_steps": 3}, True)]
+)
+def test_a_captured_rate_that_changes_is_a_tensor_in_single_precision(
+    patients: Table, make_stack: MakeStack, options: dict[str, Any], is_tensor: bool
+) -> None:
+    """A graph would freeze a number for good, and the fused Adam takes no other tensor."""
+    module = finetune_module(make_stack(patients, range(2)), FinetuneSettings(learning_rate=0.25, **options))
+    torch.set_default_dtype(torch.float64)
+    try:
+        rates = [group["lr"] for group in module.make_optimizer(captured=True).param_groups]
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+    assert [float(rate) for rate in rates] == [0.25] * len(rates)
+    assert [getattr(rate, "dtype", None) for rate in rates] == [torch.float32 if is_tensor else None] * len(rates)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +96,13 @@ def test_a_frozen_encoder_stays_and_the_head_learns(
     assert_same_weights(fit.part("classifier.encoder"), pretrained)
     for name, parameter in stack.networks.head([0, 1]).named_parameters():
         assert not torch.equal(fit.weights[f"classifier.head.{name}"], parameter)
+
+
+def test_dropout_of_an_encoder_that_is_trained_is_on(patients: Table, make_stack: MakeStack) -> None:
+    settings = FinetuneSettings(max_epochs=1)
+    stacks = [make_stack(patients, range(2), network=ResNet(width=16, hidden_dropout=rate)) for rate in (0.0, 0.5)]
+    without, dropped = (stack.finetune(settings, stack.labelled())[0].weights for stack in stacks)
+    assert not all(torch.equal(tensor, dropped[name]) for name, tensor in without.items())
 
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
@@ -197,6 +257,19 @@ def test_balanced_classes_train_on_the_cross_entropy_that_torch_weights_and_leav
     assert plain.curves[0]["train_loss"] != fit.curves[0]["train_loss"]
 
 
+@pytest.mark.parametrize("class_weight", ["none", "balanced"])
+def test_one_hot_soft_targets_train_and_weigh_as_hard_ones(
+    patients: Table, make_stack: MakeStack, class_weight: Literal["none", "balanced"]
+) -> None:
+    stack = unbalanced(make_stack(patients, [0, 1], precision="64-true"))
+    settings = replace(SETTINGS, class_weight=class_weight)
+    soft = stack.examples(stack.data.labelled, np.eye(3)[stack.data.labels])
+
+    (hard_fit, _), (soft_fit, _) = stack.finetune(settings, stack.labelled()), stack.finetune(settings, soft)
+
+    assert_same_weights(hard_fit.weights, soft_fit.weights, rounding=1e-9)
+
+
 @pytest.mark.parametrize("metric", [metric.name for metric in Classes.metrics()])
 def test_a_metric_is_measured_on_all_validation_rows_and_its_best_epoch_is_kept(
     patients: Table, make_stack: MakeStack, metric: str
@@ -212,6 +285,16 @@ def test_a_metric_is_measured_on_all_validation_rows_and_its_best_epoch_is_kept(
         assert fit.best_epochs[t] == best + 1
         direct = metric_named(metric).function(probabilities[t], patients.labels[stack.data.validation[t]])
         assert direct == pytest.approx(values[best], abs=1e-6)
+
+
+def test_accuracy_stops_where_the_error_does(patients: Table, make_stack: MakeStack) -> None:
+    stack, settings = make_stack(patients, [0, 1]), FinetuneSettings(batch_size=46)
+    (by_error, _), (by_accuracy, _) = (
+        stack.finetune(replace(settings, metric=metric), stack.labelled()) for metric in (None, "accuracy")
+    )
+
+    assert by_error.epochs.tolist() == by_accuracy.epochs.tolist()
+    assert_same_weights(by_error.weights, by_accuracy.weights)
 
 
 def test_a_metric_that_the_validation_rows_do_not_define_or_that_chooses_nothing_is_refused(
@@ -283,6 +366,18 @@ def test_without_validation_rows_the_length_is_fixed_and_the_last_weights_are_ke
         assert_same_weights(got.weights, expected.weights)
 
 
+def test_where_nothing_is_watched_the_end_alone_is_measured(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, range(2))
+    fit, classifier = stack.finetune(FinetuneSettings(max_epochs=3, monitor="none", metric="auroc"), stack.labelled())
+    assert fit.epochs.tolist() == fit.best_epochs.tolist() == [3, 3]
+    measured = [record["epoch"] for record in fit.curves if "validation_loss" in record]
+    assert measured == [3, 3]
+    assert "validation_auroc" not in fit.curves[-1]
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
+    error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
+    assert [record["validation_error"] for record in fit.curves[-2:]] == pytest.approx(error.tolist())
+
+
 def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeStack) -> None:
     """139 rows, in three steps an epoch."""
     stack = make_stack(patients, [0])
@@ -293,6 +388,54 @@ def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeS
     assert few.steps.tolist() == [27]
     assert ["validation_loss" in record for record in few.curves] == [False] * 8 + [True]
     assert many.curves == plain.curves
+
+
+def test_shares_of_dropout_are_tensors_in_a_capture_only_where_a_schedule_changes_them(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    stack = make_stack(patients, [0], network=ResNet(width=16))
+    settings: list[tuple[FinetuneSettings, bool]] = [
+        (FinetuneSettings(), False),
+        (FinetuneSettings(dropout_schedule="cosine"), True),
+    ]
+    for each, is_tensor in settings:
+        module = finetune_module(stack, each)
+        module.prepare_capture()
+        shares = [layer.share for layer in module.modules() if isinstance(layer, Dropout)]
+        assert [isinstance(share, torch.Tensor) for share in shares] == [is_tensor] * len(shares) != []
+
+
+def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0], network=ResNet(width=16))
+    module = finetune_module(stack, FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))
+    module.scheduled_epochs = 4
+    module.follow_schedules(3, module.make_optimizer())
+    layers = [layer for layer in module.modules() if isinstance(layer, Dropout)]
+    assert [layer.share for layer in layers] == pytest.approx([0.5] * len(layers))
+    layer = Dropout(0.4)
+    layer.share = 0.5
+    dropped = (layer(torch.ones(100, 1000)) == 0).double().mean()
+    assert dropped == pytest.approx(0.2, abs=0.01)
+
+
+def test_label_smoothing_is_the_methods_own(patients: Table, make_stack: MakeStack) -> None:
+    """As a method it replaces the option of the phase, and both are the same loss."""
+    stack, settings = make_stack(patients, [0, 1], precision="64-true"), SETTINGS
+    by_phase, _ = stack.finetune(replace(settings, label_smoothing=0.1), stack.labelled())
+    method = LabelSmoothing(0.1)
+    for smoothing in (0.0, 0.3):
+        phase = replace(settings, label_smoothing=smoothing)
+        by_method, _ = stack.finetune(phase, method.examples(stack), supervision=method)
+        assert_same_weights(by_method.weights, by_phase.weights, rounding=1e-9)
+
+
+def test_numbers_are_not_smoothed(patients: Table, make_stack: MakeStack) -> None:
+    labels = patients.labels.astype(np.float64)
+    stack = make_stack(replace(patients, target=Number("y"), labels=labels), [0])
+    plain, smoothed = (
+        stack.finetune(replace(SETTINGS, label_smoothing=share), stack.labelled())[0].curves for share in (0.0, 0.2)
+    )
+    assert plain == smoothed
 
 
 def test_a_loss_of_another_shape_is_refused(patients: Table, make_stack: MakeStack) -> None:
