@@ -1,9 +1,13 @@
 """Devices, precisions, stacks of trials, and the rounding that is asked of MKL."""
 
+import logging
+import multiprocessing
 import os
 import re
 import subprocess
 import sys
+import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +17,8 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine import fit as fitting
+from scarf_lightning.engine import hardware as module
 from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware, own_torch
 from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.errors import UsageError
@@ -205,3 +211,53 @@ def test_the_stacks_contract_holds_as_promised_with_the_guard_and_without(guard:
 @pytest.mark.parametrize("before", ["torch.randn(300)", "import numpy; numpy.ones((9, 9)) @ numpy.ones((9, 9))"])
 def test_with_the_guard_products_are_exact_although_torch_was_imported_first(before: str) -> None:
     assert said_by(PROMISE.format(before=before)) == "exact"
+
+
+def test_a_fit_names_its_gpu_to_lightning(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Any]()
+    datamodule: Any = SimpleNamespace(n_validation=1)
+    monkeypatch.setattr(fitting.pl, "Trainer", lambda **options: asked.append(options["devices"]))
+    for device in (torch.device("cuda"), torch.device("cuda", 1)):
+        fitting._trainer(Hardware(device), 1, datamodule)
+    assert asked == [1, [1]]
+
+
+def test_a_prepared_process_has_its_threads_and_is_quiet() -> None:
+    """In a process of its own, since these settings last. It is forked from this one, so it imports nothing again."""
+
+    def prepared() -> None:
+        torch.set_num_threads(2)
+        logging.getLogger("pytorch_lightning").setLevel(logging.INFO)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            module.prepare_process(1)
+            for name in ("pytorch_lightning.trainer", "lightning_fabric.strategies", "torch.optim"):
+                warnings.warn_explicit(name, UserWarning, "a.py", 1, module=name)
+        assert [str(each.message) for each in warned] == ["torch.optim"]
+        assert torch.get_num_threads() == 1
+        assert not logging.getLogger("pytorch_lightning.utilities.rank_zero").isEnabledFor(logging.INFO)
+
+    process = multiprocessing.get_context("fork").Process(target=prepared)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+@pytest.mark.parametrize(("precision", "layers"), [("32-true", module.LAYERS), ("bf16-mixed", module.MIXED_LAYERS)])
+def test_products_are_checked_on_the_layers_of_their_precision(
+    precision: str, layers: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(module, "_inputs", lambda _, layers: asked.append(layers) or [])
+
+    assert module._products_are_exact.__wrapped__(precision, 1)
+
+    assert asked == [layers]
+
+
+@pytest.mark.parametrize("layers", [module.LAYERS, module.MIXED_LAYERS])
+def test_each_layer_is_tried_with_each_number_of_rows(layers: list[tuple[int, int]]) -> None:
+    tried = [(tuple(rows.shape), tuple(weights.shape)) for rows, weights, *_ in module._inputs(torch.float32, layers)]
+
+    of = module.N_TRIALS
+    assert tried == [((of, n, n_in), (of, n_in, n_out)) for n_in, n_out in layers for n in module.N_ROWS]

@@ -105,3 +105,21 @@ def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, mon
     assert memory.free_memory(cpu, enough=6 * 1024) == 7 * 1024
     monkeypatch.setattr(machine, "c_function", {}.get)
     assert memory.free_memory(cpu, enough=8 * 1024) == 7 * 1024, "another C library has nothing to give back"
+
+
+def test_the_users_random_stream_is_put_back(patients: Table) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+
+    demand(patients, MLP())
+
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_blocks_that_torch_keeps_on_a_gpu_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a second large cell would be refused for what the first one has left behind."""
+    device = torch.device("cuda", 1)
+    for name, n_bytes in (("mem_get_info", (3, 24)), ("memory_reserved", 20), ("memory_allocated", 6)):
+        monkeypatch.setattr(torch.cuda, name, lambda asked, n_bytes=n_bytes: n_bytes if asked == device else None)
+    assert memory.free_memory(device, enough=1) == 3 + 20 - 6
