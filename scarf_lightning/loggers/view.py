@@ -131,8 +131,9 @@ def _phase_curves(curves: "pd.DataFrame") -> "pd.DataFrame":
     # A mean over the trials that are left would jump when one stops.
     metrics = by_epoch.ffill().T.groupby(level=0, sort=False)
     mean, deviation = metrics.mean().T, metrics.std().T.fillna(0.0)
-    bands = (mean.add_suffix("_mean"), (mean - deviation).add_suffix("_low"), (mean + deviation).add_suffix("_high"))
-    return bands[0].join([*bands[1:], own.groupby("epoch")["trial"].count().rename("trials_training")])
+    low, high = (mean - deviation).add_suffix("_low"), (mean + deviation).add_suffix("_high")
+    n_training = own.groupby("epoch")["trial"].count().rename("trials_training")
+    return mean.add_suffix("_mean").join([low, high, n_training])
 
 
 def plain_table(frame: "pd.DataFrame") -> "pd.DataFrame":
