@@ -120,20 +120,18 @@ def mean_curves(curves: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
         and ``<metric>_high`` (one standard deviation over trials below and above the mean; 0 for a single trial), and
         ``trials_training``, the number of trials that had not stopped before that epoch.
     """
-    return {str(phase): _phase_curves(frame) for phase, frame in curves.groupby("phase", sort=False)}
-
-
-def _phase_curves(curves: "pd.DataFrame") -> "pd.DataFrame":
-    """The frame of one phase, see `mean_curves`."""
-    # A metric of the other phase has no values here.
-    own = curves.dropna(axis="columns", how="all").drop(columns="phase")
-    by_epoch = own.set_index(["epoch", "trial"]).unstack()  # noqa: PD010 - every pair occurs once
-    # A mean over the trials that are left would jump when one stops.
-    metrics = by_epoch.ffill().T.groupby(level=0, sort=False)
-    mean, deviation = metrics.mean().T, metrics.std().T.fillna(0.0)
-    low, high = (mean - deviation).add_suffix("_low"), (mean + deviation).add_suffix("_high")
-    n_training = own.groupby("epoch")["trial"].count().rename("trials_training")
-    return mean.add_suffix("_mean").join([low, high, n_training])
+    frames = {}
+    for phase, rows in curves.groupby("phase", sort=False):
+        # A metric of the other phase has no values here.
+        own = rows.dropna(axis="columns", how="all").drop(columns="phase")
+        by_epoch = own.set_index(["epoch", "trial"]).unstack()  # noqa: PD010 - every pair occurs once
+        # A mean over the trials that are left would jump when one stops.
+        metrics = by_epoch.ffill().T.groupby(level=0, sort=False)
+        mean, deviation = metrics.mean().T, metrics.std().T.fillna(0.0)
+        low, high = (mean - deviation).add_suffix("_low"), (mean + deviation).add_suffix("_high")
+        n_training = own.groupby("epoch")["trial"].count()
+        frames[str(phase)] = mean.add_suffix("_mean").join([low, high]).assign(trials_training=n_training)
+    return frames
 
 
 def plain_table(frame: "pd.DataFrame") -> "pd.DataFrame":
