@@ -10,7 +10,7 @@ import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import load_predictions
 
-LINES = ["without a", "without b c", "all columns"]
+VALUES = ["[a]", "[b c]", "null"]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     asked: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(
-        UsageError, match=r"^reference=d is no competitor .* The competitors are: 'without a', 'without b c', 'all col"
+        UsageError, match=r"^reference=d is no competitor .* The competitors are: 'dataset\.drop=\[a\]', 'dataset"
     ):
         scarf_lightning.run([*asked, "reference=d"])
     assert not Path("results").exists()
@@ -36,8 +36,8 @@ def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     trials = scarf_lightning.run(asked)
 
     said = capsys.readouterr().out
-    assert all(any(text.startswith(line) for text in said.splitlines()) for line in LINES)
-    assert "On mine, beside all columns: without b c undecided (3 trials)" in said
+    assert all(any(line.startswith(value) for line in said.splitlines()) for value in VALUES)
+    assert "On mine, beside dataset.drop=null: dataset.drop=[b c] undecided (3 trials)" in said
     assert set(trials["dataset"]) == {"mine"}
     means = trials.groupby("dataset.drop")["accuracy"].mean()
     assert means["null"] > means["[a]"] + 0.2
@@ -47,10 +47,10 @@ def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     assert rows[0] == rows[1] == rows[2]
     page = scarf_lightning.report(results="results")
     summary = pd.read_csv(page.index.parent / "tables" / "summary.csv")
-    assert sorted(summary["competitor"]) == sorted(LINES)
+    assert sorted(summary["competitor"]) == [f"dataset.drop={value}" for value in VALUES]
     assert set(summary["datasets"]) == {1}
 
     # A run has any competitor as its reference.
-    scarf_lightning.run([*asked, "reference=without a"])
+    scarf_lightning.run([*asked, "reference='dataset.drop=[a]'"])
 
-    assert "On mine, beside without a: " in capsys.readouterr().out
+    assert "On mine, beside dataset.drop=[a]: " in capsys.readouterr().out

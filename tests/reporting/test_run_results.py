@@ -72,7 +72,7 @@ def test_a_reference_that_fits_several_competitors_is_refused_with_their_names(
         arguments = ["sweeps=mine.yaml", f"reference={reference}"]
         return expand(arguments, Composer()).cells
 
-    both = "fits 2 of 3 competitors: pretrain=scarf, InfoNCE loss; pretrain=scarf, Barlow Twins loss"
-    with pytest.raises(UsageError, match=f"reference=scarf {both}.*reference='pretrain=scarf, InfoNCE loss'"):
+    both = "fits 2 of 3 competitors: pretrain=scarf, loss=infonce; pretrain=scarf, loss=barlow_twins"
+    with pytest.raises(UsageError, match=f"reference=scarf {both}.*reference='pretrain=scarf, loss=infonce'"):
         check_reference(cells("scarf"))
-    check_reference(cells("'pretrain=scarf, InfoNCE loss'"))
+    check_reference(cells("'pretrain=scarf, loss=infonce'"))

@@ -137,7 +137,12 @@ def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(w
         assert is_reference == (texts["answer"] == "reference") == np.isnan(line["difference"])
         if not is_reference and not np.isnan(line["difference_low"]):
             assert line["difference_low"] <= line["difference"] <= line["difference_high"]
-            scaled = [metric.difference_scale * line[f"difference_{end}"] for end in ("low", "high")]
+            ends = [line["difference_low"], line["difference_high"]]
+            scaled = [metric.difference_scale * end for end in ends]
+            if metric.is_relative:
+                scaled = [1 - end for end in reversed(ends)]  # factors of an error
             (difference,) = [text for column, text in texts.items() if column.startswith("improvement")]
-            numbers = difference.replace("−", "-").rstrip(")").partition("(")[2].split(" to ")
+            numbers = (
+                difference.replace("−", "-").removesuffix(")").removesuffix(" times").partition("(")[2].split(" to ")
+            )
             assert [float(number) for number in numbers] == pytest.approx(scaled, abs=0.006)
