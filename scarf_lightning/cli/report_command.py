@@ -13,6 +13,7 @@ from ..importing import require_report
 from ..options import Config, load_plugins
 from ..options.axes import AXES
 from ..options.checking import checked
+from ..options.paths import expanded
 from ..reporting.blocks import Table
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
 from ..reporting.report_options import NAMES, ReportOptions
@@ -150,7 +151,7 @@ def report(
         command=command_of("report.py", [*flags, *asked], given),
         sections=more,
     )
-    index = write_report(page, Path(out or f"reports/{subject.name}").expanduser())
+    index = write_report(page, expanded(out or f"reports/{subject.name}"))
     page.answers.remember()
     return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, _tables(page))
 
@@ -221,7 +222,7 @@ def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str |
         return columns(compose(tuple(overrides)))
 
     if results is not None:
-        return folder_subject(Path(results).expanduser(), overrides, plugins, row_of)
+        return folder_subject(expanded(results), overrides, plugins, row_of)
     # Such as +experiment=NAME, of the file experiment/NAME.yaml.
     of_user = [group.name for folder in compose.folders for group in folder.iterdir()]
     sections = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES)]

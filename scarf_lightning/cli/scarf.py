@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import UsageError, counted, unknown_name
+from ..options.paths import expanded
 from ..version import __version__
 from . import commands
 from .commands import answered
@@ -69,7 +70,7 @@ def run(arguments: list[str]) -> int:
         fault = f"scarf has no command {command}"
         raise UsageError(unknown_name(fault, command, MEANINGS, "its commands", full_list="scarf --help"))
     asked = make_parser().parse_args([command, *words])
-    return show_cells(Path(asked.folder).expanduser()) if command == "results" else check(asked.module)
+    return show_cells(expanded(asked.folder)) if command == "results" else check(asked.module)
 
 
 def make_parser() -> Parser:

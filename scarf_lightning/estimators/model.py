@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..engine.lifting import load_state, part_of
 from ..errors import UsageError
 from ..networks import Columns
 from ..options import Config, build
+from ..options.paths import expanded
 from ..options.settings import LayerSettings, NetworkSettings
 from ..randomness import Roster, Streams
 from ..results import StoredTrial
@@ -157,7 +157,7 @@ class Model:
         Raises:
             UsageError: the folder is a link, holds a file that is not part of a model, or cannot be written.
         """
-        save(Path(folder).expanduser(), self.description, self.weights, self.preprocessing.arrays())
+        save(expanded(folder), self.description, self.weights, self.preprocessing.arrays())
 
     @property
     def trials(self) -> list[int]:

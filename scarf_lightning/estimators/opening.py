@@ -11,6 +11,7 @@ from safetensors.numpy import load
 from ..data.preprocessing import Preprocessing
 from ..errors import UsageError, unknown_name
 from ..options import load_plugins
+from ..options.paths import expanded
 from ..results.files import DamagedRecordError
 from ..results.records import WEIGHTS, parsed, read_file, read_record
 from ..version import __version__
@@ -36,7 +37,7 @@ def load_model(path: str | PathLike[str], plugins: Collection[str] = (), *, phas
         UsageError: there is no such model, cell or phase; something is damaged or of another version; weights
             were not kept, with the command that trains them again; or a plugin is needed that is not named.
     """
-    folder = Path(path).expanduser()
+    folder = expanded(path)
     if phase not in (None, *get_args(Phase)):
         raise UsageError(unknown_name(f"phase={phase} is unknown", str(phase), get_args(Phase), "the phases"))
     # A cell has no such file itself: its saved model lies in a folder of its own within it.

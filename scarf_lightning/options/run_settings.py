@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 from .option import Options, option
+from .paths import expanded
 
 
 @dataclass
@@ -52,8 +53,7 @@ class PathSettings(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # A shell leaves the sign as it is behind an equals sign.
-        self.results = os.path.expanduser(self.results)  # noqa: PTH111
+        self.results = str(expanded(self.results))
 
 
 @dataclass

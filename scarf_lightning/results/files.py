@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -10,6 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ..errors import UsageError
+from ..options.paths import open_regular
 
 UNFINISHED = ".unfinished-"
 HOUR = 3600.0
@@ -79,28 +79,17 @@ def read_bytes(path: Path | str, size: int) -> bytes:
         FileNotFoundError: there is no such file.
     """
     try:
-        # A pipe would wait for somebody who writes into it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise DamagedRecordError(f"{Path(path).name} is not a file")
-            if status.st_size > size:
-                raise DamagedRecordError(f"{Path(path).name} is larger than {size:,} bytes")
-            content = os.read(descriptor, status.st_size)
-            while len(content) < status.st_size and (more := os.read(descriptor, status.st_size - len(content))):
-                # One call reads 2 GB at most.
-                content += more
-            return content
-        finally:
-            os.close(descriptor)
+        with open_regular(path) as file:
+            there = os.fstat(file.fileno()).st_size
+            if there > size:
+                raise ValueError(f"it is larger than {size:,} bytes")
+            return file.read(there)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(*error.args) from error
     except OSError as error:
-        raise UnreadableRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
+        raise UnreadableRecordError(f"{Path(path).name} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        # A null character in the name.
-        raise DamagedRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
+        raise DamagedRecordError(f"{Path(path).name} cannot be read: {error}") from error
 
 
 @contextmanager
@@ -173,7 +162,7 @@ def check_folder(results: Path, *, writable: bool) -> None:
         hint = "name another folder"
         if place != results:
             hint = f"give the group rights to it, as by `chmod -R g+rwX` and `umask 002`, or {hint}"
-        raise UsageError(f"paths.results={results} cannot be written to: {place}: {_reason(error)}; {hint}.") from error
+        raise UsageError(f"paths.results={results} cannot be written to: {place}: {error.strerror}; {hint}.") from error
 
 
 def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
@@ -231,7 +220,3 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _reason(error: Exception) -> str:
-    return (isinstance(error, OSError) and error.strerror) or str(error)

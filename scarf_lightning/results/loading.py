@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import RecordWarning, UsageError
 from ..metrics import METRICS
+from ..options.paths import expanded
 from .files import DamagedRecordError
 from .identity import with_reading
 from .index import values_of
@@ -130,7 +131,7 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     Raises:
         UsageError: no such folder or cell, or no results in it that can be used.
     """
-    folder = Path(folder).expanduser()
+    folder = expanded(folder)
     known, cells = _fingerprints(folder), list[tuple[Path, Stored]]()
     damaged: dict[Path, str] = {}
     for name in known if fingerprints is None else fingerprints:
@@ -187,7 +188,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description is damaged.
     """
-    stored = _described(Path(results).expanduser() / fingerprint)
+    stored = _described(expanded(results) / fingerprint)
     curves, damaged = read_curves(stored)
     _warn(damaged, "has no curves")
     rows = [stored.rows[trial] for trial in sorted(stored.rows)]
@@ -204,7 +205,7 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
     """
     from safetensors.numpy import load
 
-    stored = _described(Path(results).expanduser() / fingerprint, weights=True)
+    stored = _described(expanded(results) / fingerprint, weights=True)
     trials: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
         try:
@@ -232,7 +233,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     """
     import pandas as pd
 
-    predictions, damaged = read_predictions(_described(Path(results).expanduser() / fingerprint))
+    predictions, damaged = read_predictions(_described(expanded(results) / fingerprint))
     _warn(damaged, "has no predictions")
     if not predictions:
         raise UsageError(

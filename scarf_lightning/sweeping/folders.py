@@ -16,6 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError, unknown_name
 from ..options.checking import checked
+from ..options.paths import expanded
 from ..results.files import DamagedRecordError, read_bytes
 
 PACKAGE = Path(__file__).parents[1]
@@ -24,7 +25,6 @@ OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
 NO_AXIS = frozenset({"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"})
 """Sections that no sweep file sets, for it may be of another author: they import code, say where files are, or change
 what the run does."""
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 ALL = "all"
 """Names the cells of all files that have an entry ``paper``."""
 MOST_BYTES = 1_000_000
@@ -134,11 +134,9 @@ def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
     """
     if name == ALL:
         return _paper_cells([_read(file) for folder in folders for file in sorted(folder.glob("*.yaml"))])
-    if ADDRESS.match(name):
-        raise UsageError(f"sweeps={name} is an address, and only files are read; download it, and name the file.")
     # A sweep of the user's is a path; a bare name is one of a folder's.
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
-    files = [Path(name).expanduser()] if is_path else [folder / f"{name}.yaml" for folder in folders]
+    files = [expanded(name)] if is_path else [folder / f"{name}.yaml" for folder in folders]
     found = [file for file in files if file.exists()]
     if found:
         return _read(found[0])

@@ -148,7 +148,7 @@ CRAFTED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (at("model", "columns"), "model.columns is missing"),
     (at("model", "columns", 0, "indicators", value=10**12), "cannot have 1000000000000 indicators"),
     (at("model", "columns", 0), r"is \(30, 16\), and in the described network \(28, 16\)"),
-    (at("model", "rules", 0, "rule", value="os.system"), "model.rules.rule cannot be os.system"),
+    (at("model", "rules", 0, "rule", value="os.system"), "model.rules.rule=os.system is unknown"),
     (at("model", "rules", 0, "rule"), "model.rules.rule is missing"),
     (at("model", "file", value={"separator": ";"}), "model.file is not an option"),
     (at("model", "plugins", value=["os"]), r"needs the module os; allow its import with plugins=\['os'\]"),

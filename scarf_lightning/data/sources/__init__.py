@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError, unknown_name
+from ...options.paths import expanded
 from ..targets import AUTO, check_kind
 from .file import LISTS_OF_COLUMNS, FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
@@ -97,7 +98,7 @@ def open_source(
 
 
 def _path(given: str | None) -> Path | None:
-    return Path(given).expanduser() if given else None
+    return expanded(given) if given else None
 
 
 def _split_by(kind: str, split: Mapping[str, Any], source: str, asked: Mapping[str, Any]) -> SplitBy | None:

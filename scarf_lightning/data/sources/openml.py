@@ -14,6 +14,7 @@ from urllib.parse import urlparse
 
 from ...errors import UsageError, unknown_name
 from ...importing import require
+from ...options.paths import expanded
 from .source import Source, SplitBy
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def _root(cache: Path | None) -> Path:
     named = os.environ.get("OPENML_CACHE_DIR")
     if not named and platform.system() == "Linux":
         named = os.environ.get("XDG_CACHE_HOME", home) + "/openml"
-    return cache or Path(named or home).expanduser()
+    return cache or expanded(named or home)
 
 
 def _folder(cache: Path | None, kind: str, number: int) -> Path:

@@ -19,6 +19,7 @@ import pyarrow.dataset as ds
 
 from ...errors import UsageError, unknown_name
 from ...importing import require
+from ...options.paths import open_regular
 from ..columns import EXACT, are_whole, listed
 from ..reading.frames import frame_of_arrow
 from .source import ENDING, KNOWN
@@ -27,7 +28,8 @@ SEPARATORS, BLANKS = (",", ";", "\t", "|"), r"\s+"
 UTF_8 = "utf-8-sig"
 ROWS_LOOKED_AT = 50
 """Rows by which the separator of a text file is found."""
-COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
+COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
+"""Endings of compressed text, and the names that pandas has for them."""
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
 """Arguments by which a number is the float nearest to its text. In pandas 3 it always is."""
 UNREADABLE = (
@@ -114,7 +116,7 @@ def open_file(
             with warnings.catch_warnings():
                 # Before pandas 3, dtype=False alone would make dates of columns by their names.
                 warnings.simplefilter("ignore", DeprecationWarning)
-                frame = pd.read_json(path, lines=lines, dtype=False, convert_dates=False, precise_float=True)
+                frame = _read(pd.read_json, path, lines=lines, dtype=False, convert_dates=False, precise_float=True)
             file = _whole(path, frame)
         else:
             file = _text_file(path, separator, decimal, encoding)
@@ -122,6 +124,12 @@ def open_file(
     if count > 1:
         raise UsageError(f"{path} has more than one column {name!r}; rename all but one.")
     return file
+
+
+def _read(read: Callable[..., pd.DataFrame], path: Path, **options: Any) -> pd.DataFrame:
+    """Text, which may be compressed, by a function of pandas."""
+    with open_regular(path) as file:
+        return read(file, compression=COMPRESSED.get(path.suffix.lower()), **options)
 
 
 def _whole(path: Path, frame: pd.DataFrame, notes: Collection[str] = ()) -> TableFile:
@@ -133,16 +141,18 @@ def _whole(path: Path, frame: pd.DataFrame, notes: Collection[str] = ()) -> Tabl
 def _arrow_file(path: Path, kind: str) -> TableFile:
     """Parquet and Feather. Columns that were the index of a frame are left out."""
     options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-    form = ds.ParquetFileFormat(default_fragment_scan_options=options) if kind == "parquet" else "feather"
-    content = ds.dataset(path, format=form)
-    metadata = content.schema.pandas_metadata or {}
-    names = [name for name in content.schema.names if name not in metadata.get("index_columns", [])]
+    form = ds.ParquetFileFormat(default_fragment_scan_options=options) if kind == "parquet" else ds.IpcFileFormat()
+    with open_regular(path) as file:
+        schema = form.make_fragment(file).physical_schema
+    metadata = schema.pandas_metadata or {}
+    names = [name for name in schema.names if name not in metadata.get("index_columns", [])]
     # Parquet itself keeps only categories that are strings.
     declared = {each["field_name"] for each in metadata.get("columns", []) if each["pandas_type"] == "categorical"}
 
     def rows(places: list[int]) -> pd.DataFrame:
         chosen = [names[place] for place in places]
-        table = content.to_table(columns=chosen)
+        with open_regular(path) as file:
+            table = form.make_fragment(file).to_table(columns=chosen)
         # Feather has no checksums, and a false place of a text ends the process.
         table.validate(full=True)
         return frame_of_arrow(table).astype(dict.fromkeys(declared.intersection(chosen), "category"))
@@ -156,7 +166,8 @@ def _excel_file(path: Path, sheet: str | None) -> TableFile:
     with warnings.catch_warnings():
         # It warns of styles and extensions, which hold no values.
         warnings.filterwarnings("ignore", module="openpyxl")
-        frames = pd.read_excel(path, sheet_name=None, engine="openpyxl")
+        with open_regular(path) as file:
+            frames = pd.read_excel(file, sheet_name=None, engine="openpyxl")
     sheets = list(map(str, frames))
     if sheet is not None and sheet not in sheets:
         fault = f"dataset.sheet names {sheet!r}, which is not a sheet of {path}"
@@ -178,19 +189,19 @@ def _text_file(path: Path, separator: str | None, decimal: str | None, encoding:
     options: dict[str, Any] = {"encoding": encoding, "skipinitialspace": True, "index_col": False}
     separator = separator or _separator(path, options)
     options["sep"] = BLANKS if separator == " " else separator
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
+    header = _read(pd.read_csv, path, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
     names = [normalize("NFC", name) or f"Unnamed: {place}" for place, name in enumerate(header)]
     options["low_memory"] = False
 
     def rows(places: list[int]) -> pd.DataFrame:
         with _strict():
             # All columns, for only then pandas refuses rows that are too long.
-            every = pd.read_csv(path, decimal=decimal or ".", **options, **EXACT_FLOATS)
+            every = _read(pd.read_csv, path, decimal=decimal or ".", **options, **EXACT_FLOATS)
         frame: pd.DataFrame = every.set_axis(range(len(names)), axis=1)[places]
         whole = [place for place in places if _is_whole(frame[place])]
         large = [place for place in whole if max(frame[place].max(), -frame[place].min()) >= EXACT]
         if large or (whole and _may_have_leading_zeros(path, options)):
-            texts = pd.read_csv(path, usecols=whole, dtype=str, **options).set_axis(sorted(whole), axis=1)
+            texts = _read(pd.read_csv, path, usecols=whole, dtype=str, **options).set_axis(sorted(whole), axis=1)
             for place, text in texts.items():
                 if place in large or text.str.match(r"\s*[+-]?0\d").any():
                     frame[place] = text.astype(object).where(text.notna(), None)
@@ -205,7 +216,7 @@ def _encoding(path: Path) -> str:
         # Another error than one of the encoding is raised when the file is read.
         with suppress(pd.errors.ParserError, pd.errors.EmptyDataError):
             try:
-                pd.read_csv(path, encoding=encoding, nrows=ROWS_LOOKED_AT, sep=",")
+                _read(pd.read_csv, path, encoding=encoding, nrows=ROWS_LOOKED_AT, sep=",")
             except UnicodeError:
                 continue
         return encoding
@@ -221,7 +232,7 @@ def _separator(path: Path, options: dict[str, Any]) -> str:
     for separator in (*SEPARATORS, BLANKS):
         widths[separator] = filled[separator] = 1
         with suppress(pd.errors.ParserError, pd.errors.ParserWarning), _strict():
-            rows = pd.read_csv(path, sep=separator, nrows=ROWS_LOOKED_AT, dtype=str, **options)
+            rows = _read(pd.read_csv, path, sep=separator, nrows=ROWS_LOOKED_AT, dtype=str, **options)
             widths[separator], filled[separator] = rows.shape[1], int(rows.notna().any().sum())
     best = max(SEPARATORS, key=widths.__getitem__)
     # pandas fills rows that are too short.
@@ -242,7 +253,8 @@ def _may_have_leading_zeros(path: Path, options: dict[str, Any]) -> bool:
     than to read all columns again as text."""
     if path.suffix.lower() in COMPRESSED or str(options["encoding"]).lower().startswith(("utf-16", "utf-32")):
         return True
-    content = path.read_bytes()
+    with open_regular(path) as file:
+        content = file.read()
     edges = ("\n", '"', " ", "\t", options["sep"][-1])
     return any(re.search(re.escape(edge.encode()) + rb"0\d", content) for edge in edges)
 

@@ -1,5 +1,6 @@
 """Files of tables by pandas: separators, encodings, codes, and refusals."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,30 @@ def test_what_is_no_file_of_a_table_is_refused(
     Path("t.doc").touch()
     with pytest.raises(UsageError, match=f"^{sentence}"):
         matching(Path(name), "dataset.path")
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "json", "parquet", "feather", "xlsx"])
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t.{ending}"
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match=rf"^{path} cannot be read \(it is not a file\); write it again as"):
+        open_file(path)
+
+
+@pytest.mark.parametrize(
+    "ending", ["csv", "csv.GZ", "csv.bz2", "csv.xz", "tab.zip", "jsonl", "json.gz", "pq", "feather"]
+)
+def test_a_file_is_read_by_its_ending_whatever_its_name(tmp_path: Path, ending: str) -> None:
+    frame, path = pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "y"]}), tmp_path / f"~ t.{ending}"
+    with path.open("wb") as file:
+        kind = {"GZ": "gzip", "gz": "gzip", "bz2": "bz2", "xz": "xz", "zip": "zip"}.get(ending.rpartition(".")[2])
+        if ending in ("pq", "feather"):
+            (frame.to_parquet if ending == "pq" else frame.to_feather)(file)
+        elif "json" in ending:
+            frame.to_json(file, orient="records", lines=ending == "jsonl", compression=kind)
+        else:
+            frame.to_csv(file, index=False, compression=kind)
+    assert open_file(path).read(["b", "a"]).to_numpy().tolist() == [[1.5, "x"], [2.0, "y"]]
 
 
 def test_words_are_no_columns_and_one_column_is_one(tmp_path: Path) -> None:
