@@ -42,10 +42,10 @@ HABITS = {
     "devices": "Did you mean trainer.device=NUMBER, or workers=NUMBER?",
     "ckpt_path": "Repeat a command: it goes on where it ended.",
     "hparams_search": "For a search: hydra/sweeper=optuna.",
-    "logger._target_": "For a class of Lightning's: +logger.mine._target_=CLASS.",
+    "logger": "For a class of Lightning's: +logger.mine._target_=CLASS.",
     "callbacks": "Lightning's callbacks go with a Trainer of your own: scarf_lightning.lightning.",
 }
-"""Sections that other projects have, and what there is here in their place."""
+"""Sections that other projects have, and what there is here in place of them and of what they hold."""
 MOST_LISTED = 20
 """Names that a sentence lists at most."""
 SYNONYMS: dict[str, set[str]] = {
@@ -121,8 +121,8 @@ def not_an_option(name: str, where: str, known: Sequence[str], hint: str | None 
     >>> not_an_option("loss.temp", "the options of loss", ["temperature"], "Did you mean temperature?")
     'loss.temp is not an option. Did you mean temperature? The options of loss are: temperature.'
     """
-    hint = HABITS.get(name, hint)
-    last = name.rpartition(".")[2]
+    section, _, last = name.rpartition(".")
+    hint = HABITS.get(name, hint) or HABITS.get(section)
     return unknown_name(f"{name} is not an option", last, known, where, hint=hint, full_list=full_list)
 
 

@@ -9,27 +9,22 @@ from importlib.util import find_spec
 from .errors import UsageError
 
 EXTRAS = {
-    "openml": "openml",
     "arff": "openml",
-    "wandb": "wandb",
     "wandb_workspaces": "wandb",
     "matplotlib": "report",
     "jinja2": "report",
     "openpyxl": "xlsx",
-    "xgboost": "xgboost",
-    "lightgbm": "lightgbm",
-    "catboost": "catboost",
     "hydra_plugins.hydra_joblib_launcher": "joblib",
     "hydra_plugins.hydra_optuna_sweeper": "optuna",
 }
-"""Packages that an installation may lack, by the name of their module, and the extra that brings each of them."""
+"""Extras of another name than the package that they bring, by the module of that package."""
 
 
 def require(package: str, what: str) -> None:
     """Make sure that a package of an extra is installed. Call it before the package is imported.
 
     Args:
-        package: its module, one of `EXTRAS`.
+        package: its module; the extra that brings it has its name, or is in `EXTRAS`.
         what: needs it, as the message begins: ``method=xgboost``, or a file.
 
     Raises:
@@ -37,8 +32,9 @@ def require(package: str, what: str) -> None:
     """
     # The package is looked for, not imported: an import may take seconds.
     if find_spec(package) is None:
-        name = package.rpartition(".")[2]
-        raise UsageError(f"{what} needs the package {name}: {installing(EXTRAS[package])}.")
+        raise UsageError(
+            f"{what} needs the package {package.rpartition('.')[2]}: {installing(EXTRAS.get(package, package))}."
+        )
 
 
 def installing(extra: str) -> str:
