@@ -65,7 +65,7 @@ def test_the_papers_sweeps_are_measured_as_the_paper_measures(paper: str | None,
     rare = Classes(("a", "b"), 0.05)
     (each,) = survey([some_cell(pretrain="none")])
     surveyed = [replace(each, target=rare)]
-    sweep = SweepFile("mine", "title", [], paper=paper)
+    sweep = SweepFile("mine", "title", [{"pretrain": ["none"]}], paper=paper)
 
     assert chosen_metric(surveyed, sweep).name == leads
     asked = replace(each.cell, config=replace(each.cell.config, metric="auroc"))

@@ -77,7 +77,7 @@ def test_pairs_of_unequal_lengths_are_refused() -> None:
 
 
 def test_another_word_is_refused_by_name() -> None:
-    with pytest.raises(UsageError, match=r"vary cannot be pair\. Did you mean pairs"):
+    with pytest.raises(UsageError, match=r"vary=pair is unknown\. Did you mean pairs"):
         cells_of("vary=pair")
 
 
