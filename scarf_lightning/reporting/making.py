@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
@@ -14,7 +15,15 @@ from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, source_commit
 from ..results.claims import folder_time
-from ..results.files import UNFINISHED, DamagedRecordError, read_bytes, refuse_links, remove_unfinished, temporary
+from ..results.files import (
+    UNFINISHED,
+    DamagedRecordError,
+    read_bytes,
+    refuse_links,
+    remove_unfinished,
+    surely,
+    temporary,
+)
 from ..screen import escaped
 from ..version import __version__
 from .answer import answer_sections
@@ -130,26 +139,36 @@ def _check_results(results: CellResults, metric: Metric) -> None:
 def write_report(report: Report, folder: Path) -> Path:
     """Write ``index.html``, ``figures/`` and ``tables/``, also in the place of an earlier report. No file is removed.
 
+    All files are written into a new folder first, so a report that is killed leaves an earlier one as it was. The new
+    folder takes the name. A folder of that name may hold other files of the user's and is kept: each file then replaces
+    its own, the page first, which embeds its figures. SIGTERM and Ctrl-C wait until all have.
+
     Raises:
         UsageError: the folder holds files that are not a report, or a link leads elsewhere.
     """
     index = folder / "index.html"
     refuse_links(folder, *(folder / name for name in FOLDERS))
-    folder.mkdir(parents=True, exist_ok=True)
     # Another thread may write a report here. It puts its page first, so what is there now is known to the page by then.
-    there = [each for each in folder.iterdir() if not each.name.startswith(UNFINISHED)]
+    there = [each for each in folder.glob("*") if not each.name.startswith(UNFINISHED)]
     # A folder of the user's own files is left alone, whatever its name.
     if there and not _is_report(index):
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
-    remove_unfinished(folder, folder_time(folder))
-    with temporary(index) as made:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with temporary(index if folder.exists() else folder) as made:
+        remove_unfinished(made.parent, folder_time(made.parent))
         _write_files(report, made)
-        (made / index.name).replace(index)
-        for name in FOLDERS:
-            (folder / name).mkdir(exist_ok=True)
-            for path in (made / name).iterdir():
-                path.replace(folder / name / path.name)
+        surely(lambda: _move(made, folder))
     return index
+
+
+def _move(made: Path, folder: Path) -> None:
+    """Give a new report its name or, where a folder has that name, move its files into it."""
+    with suppress(OSError):
+        made.rename(folder)
+    for path in (*made.glob("*.html"), *made.glob("*/*")):
+        target = folder / path.relative_to(made)
+        target.parent.mkdir(exist_ok=True)
+        path.replace(target)
 
 
 def _is_report(index: Path) -> bool:

@@ -169,10 +169,8 @@ def _read(file: Path) -> SweepFile:
         content: Any = OmegaConf.to_container(OmegaConf.load(stream))
     except yaml.MarkedYAMLError as error:
         raise not_yaml(error) from error
-    except DamagedRecordError as error:
-        raise UsageError(f"sweeps={file} is no list of cells: {error}.") from error
     # Deep nesting ends Python's recursion.
-    except (yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
+    except (DamagedRecordError, yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
         raise UsageError(f"{file} is not YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(content, dict) or not content:
         raise UsageError(f"{file} must have title and cells, each with a value.")

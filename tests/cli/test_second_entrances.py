@@ -214,7 +214,7 @@ WORDS: dict[str, str] = {
     "hydra.run.dir=x": "hydra.run.dir=x is not for this mode of Hydra; leave it out: paths.results=FOLDER says where",
     "hydra.sweep.dir=x": "hydra.sweep.dir=x is for the jobs of a launcher",
     "hydra.sweeper.params=3": "hydra.sweeper.params: Cannot assign int to Dict[str, Any].",
-    "sweeps=folder/": "sweeps=folder is no list of cells: folder cannot be read: it is not a file.",
+    "sweeps=folder/": "folder is not YAML: folder cannot be read: it is not a file.",
     "sweeps=https://example.org/s.yaml": "there is no file https:/example.org/s.yaml.",
 }
 """Words after ``scarf train TABLE``, and words of the sentence."""

@@ -149,7 +149,7 @@ def test_what_is_no_list_of_cells_is_refused_and_never_waited_for(kind: str, tmp
     }
     make[kind]()
 
-    no_list = f"sweeps={path} is no list of cells: some.yaml cannot be read: it is "
+    no_list = f"{path} is not YAML: some.yaml cannot be read: it is "
     said = {"large": f"{no_list}larger than 1,000,000 bytes.", "latin-1": f"{path} is not", "deep": f"{path} is not"}
     assert refusal("some", tmp_path).startswith(said.get(kind, f"{no_list}not a file."))
 

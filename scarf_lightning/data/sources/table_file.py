@@ -108,7 +108,7 @@ def open_file(
         raise UsageError(f"dataset.sheet names a sheet of an Excel file, and {path} is none; leave dataset.sheet out.")
     with _refusing(path):
         if ending in (".parquet", ".pq", ".feather"):
-            file = _arrow_file(path, "feather" if ending == ".feather" else "parquet")
+            file = _arrow_file(path)
         elif ending == ".xlsx":
             file = _excel_file(path, sheet)
         elif ending in (".json", ".jsonl", ".ndjson"):
@@ -138,10 +138,14 @@ def _whole(path: Path, frame: pd.DataFrame, notes: Collection[str] = ()) -> Tabl
     return TableFile(path, names, lambda places: frame.iloc[:, places], list(notes))
 
 
-def _arrow_file(path: Path, kind: str) -> TableFile:
+def _arrow_file(path: Path) -> TableFile:
     """Parquet and Feather. Columns that were the index of a frame are left out."""
     options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-    form = ds.ParquetFileFormat(default_fragment_scan_options=options) if kind == "parquet" else ds.IpcFileFormat()
+    form = (
+        ds.ParquetFileFormat(default_fragment_scan_options=options)
+        if path.suffix.lower() != ".feather"
+        else ds.IpcFileFormat()
+    )
     with open_regular(path) as file:
         schema = form.make_fragment(file).physical_schema
     metadata = schema.pandas_metadata or {}
