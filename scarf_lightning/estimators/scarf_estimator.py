@@ -123,6 +123,11 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for parameter in fields(self):
             value = plain(getattr(self, parameter.name))
             if parameter.name not in NO_AXES and value not in (parameter.default, AUTO):
+                if not isinstance(value, (str, list, Mapping, type(None))):
+                    raise UsageError(
+                        f"{parameter.name} takes the name of a part, and not a {type(value).__name__}; "
+                        "options={'plugins': ['MODULE']} imports parts of your own."
+                    )
                 axes[parameter.name] = value
         return axes
 
