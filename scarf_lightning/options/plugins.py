@@ -172,8 +172,8 @@ def _find(name: str) -> Path:
         UsageError: there is none.
     """
     spec = None
-    # Its package is missing, or the name is none, such as "a..b" or "..a".
-    with suppress(ImportError, ValueError):
+    # Its package is missing or ends the process, or the name is none, such as "a..b" or "..a".
+    with suppress(ImportError, ValueError, SystemExit):
         spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         raise UsageError(f"plugins names {name}, which is no module in {Path.cwd()} or among the installed ones.")
