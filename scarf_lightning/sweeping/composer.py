@@ -116,8 +116,8 @@ class Composer:
     def _on_dataset(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool] | None:
         """The configuration with its dataset put in last; None if the cell must be composed as a whole."""
         names = [each.partition("=")[0] for each in overrides]
-        # These may set what an interpolation refers to, or add and remove groups.
-        if any(name[0] in "+~" or "@" in name for name in names) or "${" in str(overrides):
+        # These may set what an interpolation refers to, add or remove groups, or change the scaling of a file.
+        if any(name.startswith(("+", "~", "scaling.")) or "@" in name for name in names) or "${" in str(overrides):
             return None
         place = names.index("dataset") if "dataset" in names else -1
         # dataset=NAME with dataset.target=COLUMN is a dataset that no file has.
