@@ -99,9 +99,9 @@ def no_longer_files(size: int) -> None:
 
 def test_a_full_disk_fails_what_needs_it_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     """The weights of a pre-training need more than is left, rows and curves less."""
-    sweep = ["-m", "pretrain=none,scarf", "trials=2", *TINY, "network.encoder.width=64"]
+    sweep = ["-m", "pretrain=none,scarf", "trials=2", *TINY, "network.encoder.width=512"]
 
-    full = train(*sweep, cwd=tmp_path, python_options=NO_BYTECODE, preexec_fn=partial(no_longer_files, 16_000))
+    full = train(*sweep, cwd=tmp_path, python_options=NO_BYTECODE, preexec_fn=partial(no_longer_files, 1_100_000))
 
     assert full.returncode == 1
     assert re.fullmatch(r"pretrain=scarf .*: results/pretrained/\w+/trials/0000: File too large\.\n", full.stderr)
@@ -115,11 +115,11 @@ def test_a_full_disk_fails_what_needs_it_and_leaves_nothing_half_written(tmp_pat
     assert in_the_way(tmp_path / "results") == []
 
 
-def test_a_disk_too_full_to_start_a_job_is_said_too(tmp_path: Path) -> None:
+def test_a_disk_too_full_to_start_a_job_is_said_before_training(tmp_path: Path) -> None:
     ran = train("trials=1", *TINY, cwd=tmp_path, python_options=NO_BYTECODE, preexec_fn=partial(no_longer_files, 100))
 
-    assert ran.returncode == 1
-    assert "File too large" in ran.stderr
+    assert ran.returncode == 2
+    assert ran.stderr == "paths.results=results cannot be written to: results: File too large; name another folder.\n"
     assert in_the_way(tmp_path / "results") == []
 
 
