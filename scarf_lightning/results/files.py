@@ -157,7 +157,7 @@ def check_folder(results: Path, *, writable: bool) -> None:
                 with temporary(place / "probe") as probe:
                     probe.write_bytes(bytes(PROBE))
     except UnicodeEncodeError as error:
-        raise UsageError(f"paths.results={results!r}: the name is not UTF-8; name another folder.") from error
+        raise UsageError(f"paths.results={results}: the name is not UTF-8; name another folder.") from error
     except OSError as error:
         hint = "name another folder"
         if place != results:

@@ -243,7 +243,7 @@ class TestFolder:
         assert list(docs.iterdir()) == []
 
     def test_one_whose_name_no_record_can_hold_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="the name is not UTF-8; name another folder"):
+        with pytest.raises(UsageError, match="/\udcff: the name is not UTF-8; name another folder"):
             check_folder(tmp_path / "\udcff", writable=True)
         assert list(tmp_path.iterdir()) == []
 
