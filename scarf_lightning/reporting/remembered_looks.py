@@ -48,7 +48,7 @@ def _looks_at(results: CellResults, effect: Effect, metric: str, known: Sequence
     looks = []
     for look in known:
         try:
-            pairs = {(str(cell), str(reference)) for cell, reference in look["pairs"]}
+            pairs = {(cell, reference) for cell, reference in look["pairs"]}
             turned = {(reference, cell) for cell, reference in pairs}
             if any(look[name] != value for name, value in question.items()):
                 continue
@@ -61,7 +61,7 @@ def _looks_at(results: CellResults, effect: Effect, metric: str, known: Sequence
             levels = Levels(*(float(look[name]) for name in Levels._fields))
             looks.append(Look(int(look["trials"]), levels, is_gain, float(look["margin"])))
         # Somebody has edited the file, or a later version writes it otherwise.
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             continue
     return looks
 

@@ -304,7 +304,7 @@ def after_looks(verdict: Verdict, before: Sequence[Look], margin: float = MARGIN
     if verdict.ends is None or verdict.has_few_trials:
         return verdict
     is_gain, trials = verdict.difference > 0, verdict.looked_at
-    fewest = ENOUGH_TRIALS if verdict.claim == "this table" else 0
+    fewest = ENOUGH_TRIALS if verdict.claim == "this table" else 1
     # A look at more trials than these says nothing of what they may claim.
     earlier = sorted((look for look in before if fewest <= look.trials < trials), key=lambda look: look.trials)
     levels = levels_after(verdict.levels, trials, is_gain, margin, earlier)

@@ -1,6 +1,7 @@
 """Looks that a store remembers: further ones are stricter, the same ones are free."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,10 +61,13 @@ def test_the_same_look_again_costs_nothing_and_another_comparison_has_its_own(tm
 
 
 def test_a_look_that_somebody_has_edited_counts_for_nothing(tmp_path: Path) -> None:
-    edited = [{"trials": 5}, {"pairs": 3, "metric": "accuracy", "claim": "this table", "question": ""}]
-    (tmp_path / FILE).write_text("".join(f"{json.dumps(each)}\n" for each in edited))
+    look(tmp_path, 10)
+    (whole,) = read_looks(tmp_path)
+    edits = ({"trials": math.inf}, {"trials": "ten"}, {"pairs": 3}, {"pairs": [[["cell-none"], "cell-scarf"]]})
+    lines = [json.dumps(edited) for edited in ({"trials": 10}, *(whole | edit for edit in edits))]
+    (tmp_path / "cell-scarf" / FILE).write_text("\n".join(lines))
 
-    assert look(tmp_path, 10).looks == (10,)
+    assert look(tmp_path, 20).looks == (20,)
 
 
 def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path) -> None:

@@ -311,3 +311,10 @@ def test_an_answer_that_a_look_has_claimed_stands() -> None:
     assert standing.interval == alone.interval == weak.interval
     assert [look.trials for look in alone.looks] == [10, 20]
     assert after_looks(weak, [Look(5, Levels(0.2, 0.9, 0.9))]).looks == after_looks(weak, []).looks
+
+
+def test_a_look_at_no_trials_changes_nothing() -> None:
+    """Somebody has edited the file of looks."""
+    alone = judge(np.random.default_rng(0).normal(0.02, 0.01, size=(6, 10)))
+
+    assert after_looks(alone, [Look(0), Look(-3)]).levels == after_looks(alone, []).levels
