@@ -76,10 +76,10 @@ def test_a_cell_that_fails_fails_the_job(tmp_path: Path) -> None:
             ["hydra.mode=RUN", "corruption.rate=0.1", "pretrain=none"],
             "corruption.rate is set, but no cell of this run ",
         ),
-        (["hydra.mode=RUN", "hydra.sweep.dir=a"], "hydra.sweep.dir=a is not for hydra.mode=RUN, whose folder "),
+        (["hydra.mode=RUN", "hydra.sweep.dir=a"], "hydra.sweep.dir=a is not for this mode of Hydra; leave it out"),
         (["hydra.sweep.dir=a"], "hydra.sweep.dir=a is for the jobs of a launcher, and this command trains by itself; "),
         (["hydra/job_logging=default"], "hydra/job_logging=default is for the jobs of a launcher, "),
-        (["hydra.run.dir=a"], "hydra.run.dir=a is not for a sweep, whose folder "),
+        (["hydra.run.dir=a"], "hydra.run.dir=a is not for this mode of Hydra; leave it out"),
         (["hydra.job.chdir=true"], "hydra.job.chdir=true: results and tables are found from the folder "),
     ],
 )
