@@ -224,24 +224,23 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
     if named.is_beside:
         # A stored configuration has them in the field already.
         own = {each: others.pop(each) for each in list(others) if each not in common} | own
-    known: Mapping[str, Option] = {}
     # The one choice without a class.
-    if (place, name) != ("pretrain", "none"):
-        cls = part(named.axis, name, option=f"{place}.{named.name}")
-        known, own = options_of(cls), _without_target(own, named.place_in(place), cls)
+    cls = None if (place, name) == ("pretrain", "none") else part(named.axis, name, option=f"{place}.{named.name}")
+    known: Mapping[str, Option] = options_of(cls) if cls else {}
+    own = _without_target(own, named.place_in(place), cls)
     if named.is_beside:
         refuse_unknown([*common, *known], own, place)
     return others | {named.name: name, named.options: checked_options(known, own, named.place_in(place))}
 
 
-def _without_target(options: Mapping[str, Any], place: str, cls: type[Any]) -> dict[str, Any]:
+def _without_target(options: Mapping[str, Any], place: str, cls: type[Any] | None) -> dict[str, Any]:
     """The options without the ``_target_`` of a part, which is for ``hydra.utils.instantiate``.
 
     Raises:
         UsageError: it is no class of this package, so that the user expects it to be built.
     """
     target = str(options.get(TARGET, OURS))
-    if not target.startswith(OURS) and target != target_of(cls):
+    if not target.startswith(OURS) and not (cls and target == target_of(cls)):
         raise UsageError(f"{place}.{TARGET}={target}: parts are built by their name; plugins=[MODULE] names your own.")
     return {name: value for name, value in options.items() if name != TARGET}
 
