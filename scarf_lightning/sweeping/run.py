@@ -267,7 +267,14 @@ def _train(plan: Plan, launch: Launch, deal: Deal) -> tuple[dict[Place, Surveyed
             tries.update((each.cell.place, each.n_missing) for each in todo)
             # Planned again, since trials that have ended meanwhile are not launched a second time.
             with deal(make_plan(todo, plan.sizes).groups) as chunks:
-                problems += _problem(launch, chunks)
+                try:
+                    launch(chunks)
+                # Such as a scheduler that refuses the jobs, whose options the user must mend.
+                except UsageError:
+                    raise
+                # A launcher raises anything where a process was killed or it is not set up.
+                except Exception as error:
+                    problems.append(_early_end(error))
         elif any(each.state is State.RUNNING for each in unfinished):
             time.sleep(LOOK_EVERY)
         else:
@@ -277,19 +284,11 @@ def _train(plan: Plan, launch: Launch, deal: Deal) -> tuple[dict[Place, Surveyed
         unfinished = [each for each in surveyed if each.state is not State.FINISHED]
 
 
-def _problem(launch: Launch, chunks: Sequence[Chunk]) -> list[str]:
-    """Launch; a sentence on what ended it early, after which another launch would end in the same way."""
-    try:
-        launch(chunks)
-    # Such as a scheduler that refuses the jobs, whose options the user must mend.
-    except UsageError:
-        raise
-    # A launcher raises anything where a process was killed or it is not set up.
-    except Exception as error:
-        last = explained(error) if getattr(error, "errno", None) else None
-        last = last or "".join(traceback.format_exception_only(error)).rstrip()
-        return [f"A job ended early; the same command goes on where it did. {last}"]
-    return []
+def _early_end(error: Exception) -> str:
+    """A sentence on what ended the jobs of a launch, after which another launch would end in the same way."""
+    last = explained(error) if getattr(error, "errno", None) else None
+    last = last or "".join(traceback.format_exception_only(error)).rstrip()
+    return f"A job ended early; the same command goes on where it did. {last}"
 
 
 def _clear(cells: Sequence[Cell]) -> list[str]:
