@@ -90,16 +90,21 @@ def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
         return _numbers(column, rule, asked, doubts)
     if rule.rule == "dates":
         return _dates(column, rule, doubts)
-    if rule.rule == "gaps" and missing == 0:
-        return _left_out("constant", "one value alone", missing, distinct)
+    if rule.rule == "gaps":
+        return _one_value(column, missing)
     features = rule.features(column)
     done = f"{len(features)} numbers that are hashes of their letters"
     if rule.rule == "categories":
         done = f"{distinct} categories"
-    elif rule.rule == "gaps":
-        done = "2 categories: its one value, or none"
-    kind = "constant" if rule.rule == "gaps" else rule.rule
-    return Read(kind, done, missing, distinct, rule, features, doubts)
+    return Read(rule.rule, done, missing, distinct, rule, features, doubts)
+
+
+def _one_value(column: "pd.Series[Any]", missing: int) -> Read:
+    """A column of one value, of which only the gaps can tell something."""
+    if missing == 0:
+        return _left_out("constant", "one value alone", missing, 1)
+    gaps = Rule("gaps")
+    return Read("constant", "2 categories: its one value, or none", missing, 1, gaps, gaps.features(column))
 
 
 def quantity_rule(texts: Sequence[str], decimal: str | None = None) -> tuple[Rule, list[str]] | None:
@@ -203,12 +208,8 @@ def _numbers(column: "pd.Series[Any]", rule: Rule, asked: str | None, notes: Seq
     if asked != "numeric":
         if distinct == 0:
             return _left_out("empty", "it has no value", missing, distinct)
-        if distinct == 1 and missing == 0:
-            return _left_out("constant", "one value alone", missing, distinct)
         if distinct == 1:
-            gaps = Rule("gaps")
-            done = "2 categories: its one value, or none"
-            return Read("constant", done, missing, distinct, gaps, gaps.features(column))
+            return _one_value(column, missing)
         if distinct == len(known) and _tell_rows_apart(name, known):
             return _id("id", name, missing, distinct)
     done = "as they are" if is_numeric(column) else "text read as numbers"
@@ -227,6 +228,8 @@ def _tell_rows_apart(name: str, values: Floats) -> bool:
 def _dates(column: "pd.Series[Any]", rule: Rule, notes: Sequence[str]) -> Read:
     """A column of dates, without parts that are the same at all times."""
     missing, distinct = int(column.isna().sum()), int(column.nunique())
+    if distinct == 1:
+        return _one_value(column, missing)
     features = replace(rule, parts=DATE_PARTS).features(column)
     parts, differing = [], {}
     for part, (name, values) in zip(DATE_PARTS, features.items(), strict=True):
