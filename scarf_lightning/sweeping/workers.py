@@ -30,6 +30,7 @@ from ..errors import UsageError
 from ..forks import end_with_parent, ending, why_no_fork
 from ..machine import can_end_openmp_threads, end_openmp_threads, free_memory, usable_cores
 from ..options import Config
+from ..results.files import remove_temporaries
 from .cell import Cell, Place
 from .chunks import Chunk, TrainCells, Training, can_be_divided, give_claims_back
 from .plan import Group, Plan
@@ -315,6 +316,7 @@ def _begin(parent: int, train: TrainCells, outbox: Connection, take_gpu: Callabl
 
 def _end(*_: object) -> None:
     """Answer SIGTERM by its usual effect. Lightning has an answer of its own where there is none, and trains on."""
+    remove_temporaries()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.raise_signal(signal.SIGTERM)
 
