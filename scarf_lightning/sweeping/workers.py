@@ -21,7 +21,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import Self
@@ -250,10 +250,8 @@ class Workers:
     def _replace(self) -> set[Place]:
         """Start all workers again after one has died; the cells that the dead one had."""
         # The exit status is known after the join.
-        ended = wait([process.sentinel for process in self._processes], timeout=0)
         for process in self._processes:
-            if process.sentinel in ended:
-                process.join()
+            process.join(timeout=1)
         # The pool ends the others by SIGTERM.
         dead = [process for process in self._processes if process.exitcode not in (None, -signal.SIGTERM)]
         self._stop()
