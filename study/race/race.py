@@ -18,9 +18,11 @@ import pandas as pd
 import torch
 import yaml
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
+
+from scarf_lightning.losses.supervised import best_shares
+from scarf_lightning.metrics import accuracy, auroc, log_loss
 
 STEPS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 """Numbers of optimiser steps at which a path is evaluated."""
@@ -31,7 +33,6 @@ TRIALS = 5
 LARGEST_TEST = 2000
 """Rows of a test set."""
 BATCH = 128
-SHARES = np.linspace(0, 1, 41)
 SOONEST, FARTHER = 200, 1.6
 """A path ends at the first evaluation from `SOONEST` steps on that is `FARTHER` times beyond the best one."""
 
@@ -175,26 +176,14 @@ def probabilities(weights: list[torch.Tensor], network: int, rows: np.ndarray) -
     return forward(alone, torch.tensor(rows)[None])[0].double().softmax(-1).numpy()
 
 
-def mean_log_loss(predicted: np.ndarray, truth: np.ndarray) -> float:
-    """Over the rows, from probabilities of shape (N, C)."""
-    return float(-np.log(predicted[np.arange(len(truth)), truth].clip(1e-15)).mean())
-
-
 def measure(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """Log-loss, AUROC (macro, one class against the rest), accuracy, and whether all rows get one class."""
-    present = [c for c in range(predicted.shape[1]) if 0 < (truth == c).sum() < len(truth)]
     return {
-        "log_loss": mean_log_loss(predicted, truth),
-        "auroc": float(np.mean([roc_auc_score(truth == c, predicted[:, c]) for c in present])),
-        "accuracy": float((predicted.argmax(1) == truth).mean()),
+        "log_loss": log_loss(predicted, truth),
+        "auroc": auroc(predicted, truth),
+        "accuracy": accuracy(predicted, truth),
         "one_class": len(np.unique(predicted.argmax(1))) == 1,
     }
-
-
-def best_share(predicted: np.ndarray, frequencies: np.ndarray, truth: np.ndarray) -> float:
-    """The share of the class frequencies that has the least log-loss on rows that did not train."""
-    shares: list[float] = SHARES.tolist()
-    return min(shares, key=lambda share: mean_log_loss((1 - share) * predicted + share * frequencies, truth))
 
 
 def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict[str, Any]]:
@@ -211,11 +200,11 @@ def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict[str,
             unseen = np.empty((len(split.labels), split.n_classes))
             for i, (_, held) in enumerate(folds):
                 unseen[held] = probabilities(weights, i, split.rows[held])
-            share = best_share(unseen, split.frequencies, split.labels)
+            share = float(best_shares(unseen[None], split.frequencies[None, None], split.labels[None], log_loss)[0, 0])
             mixed = measure((1 - share) * predicted + share * split.frequencies, split.truth)
             mixed_unseen = (1 - share) * unseen + share * split.frequencies
-            row |= {"share": share, "fold_loss": mean_log_loss(unseen, split.labels)}
-            row |= {"mixed_fold_loss": mean_log_loss(mixed_unseen, split.labels)}
+            row |= {"share": share, "fold_loss": log_loss(unseen, split.labels)}
+            row |= {"mixed_fold_loss": log_loss(mixed_unseen, split.labels)}
             row |= {f"mixed_{name}": value for name, value in mixed.items()}
             best = min(best, (row["mixed_fold_loss"], step))
         out.append(row)
