@@ -1,9 +1,11 @@
 """The diagrams of the pages, drawn as SVG: `python docs/diagrams.py` writes them into ``docs/``.
 
-`SCARF` shows a step of pre-training and what becomes of the encoder; `CELL` the way of a cell from a command to a page.
-Both are boxes on a grid with arrows between them. Colours suit a light and a dark page.
+`SCARF` shows a step of pre-training and what becomes of the encoder; `CELL` the way of a cell from a command to a page;
+`house` the rooms of the package, from its imports. All are boxes on a grid with arrows between them. Colours suit a
+light and a dark page.
 """
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -95,11 +97,11 @@ class Diagram:
 
 
 def arrow(start: Box, end: Box) -> str:
-    """An arrow from the edge of one box to that of another: sideways, or down or up within a column."""
+    """An arrow from the edge of one box to that of another: sideways, or down or up where one is above the other."""
     (x1, y1), (x2, y2) = start.middle, end.middle
-    if end.column > start.column:
+    if end.column >= start.column + 1:
         x1, x2 = start.left + BOX[0], end.left
-    elif end.column < start.column:
+    elif end.column <= start.column - 1:
         x1, x2 = start.left, end.left + BOX[0]
     elif end.row > start.row:
         y1, y2 = start.top + BOX[1], end.top
@@ -158,12 +160,45 @@ CELL = Diagram(
 """The way from a command to a page and a model."""
 
 DIAGRAMS = {"scarf.svg": SCARF, "cell.svg": CELL}
-"""The diagrams by the name of their file."""
+"""The diagrams that are drawn by hand, by the name of their file."""
+
+
+def house() -> Diagram:
+    """The rooms of the package in the layers of ``pyproject.toml``; arrows are imports that no other two imply."""
+    # With the linter that holds the layers, which only `make docs` and `make check` need.
+    import grimp
+
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    graph = grimp.build_graph("scarf_lightning", exclude_type_checking_imports=True, cache_dir=None)
+    folders = {module.rpartition(".")[0].removeprefix("scarf_lightning.") for module in graph.modules}
+    rows = [[name for name in layer.split(" | ") if name in folders] for layer in layers]
+    rows = [row for row in rows if row]
+    widest = max(map(len, rows))
+    boxes = {
+        name: Box((name,), (widest - len(row)) / 2 + column, position, "step")
+        for position, row in enumerate(rows)
+        for column, name in enumerate(row)
+    }
+    arrows, below = [], dict[str, set[str]]()
+    for name in reversed(boxes):
+        used = [
+            other
+            for other in boxes
+            if boxes[other].row > boxes[name].row
+            and graph.direct_import_exists(
+                importer=f"scarf_lightning.{name}", imported=f"scarf_lightning.{other}", as_packages=True
+            )
+        ]
+        implied = {further for other in used for further in below[other]}
+        arrows += [(name, other) for other in used if other not in implied]
+        below[name] = implied.union(used)
+    return Diagram("The rooms of the package: each imports those that its arrows lead to.", boxes, arrows)
 
 
 def write() -> None:
     """Write every diagram."""
-    for name, diagram in DIAGRAMS.items():
+    for name, diagram in {**DIAGRAMS, "house.svg": house()}.items():
         (FOLDER / name).write_text(diagram.svg(), encoding="utf-8")
 
 
