@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..reporting.drawings import Drawing
     from ..reporting.making import MakeSection, Report, RowOf
 
-IN_WANDB = ("ablation", "effects", "summary", "worth")
+IN_WANDB = ("ablation", "effects", "means", "worth")
 """The tables of a page that its run in W&B has."""
 OWN = ("results", "out", "sections", *NAMES)
 """The options of a report alone."""
@@ -73,8 +73,8 @@ class WrittenReport:
         answer: in sentences.
         notes: sentences on what it covers and what is missing.
         effects: the frame of effects, see `scarf_lightning.verdicts.frame_of`; empty if nothing is compared.
-        tables: of the page, by the names of their files in its folder ``tables``, such as ``summary`` of all
-            competitors, ``effects``, and ``worth`` in labels.
+        tables: of the page, by the names of their files in its folder ``tables``: ``effects``, or ``ablation`` of a
+            star, with the level of each side; ``means`` of a product; ``worth`` in labels.
     """
 
     index: Path
@@ -82,11 +82,6 @@ class WrittenReport:
     notes: list[str]
     effects: pd.DataFrame
     tables: dict[str, Table]
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        """A row for each competitor, with the columns of the file ``tables/summary.csv``; empty if there are none."""
-        return self.tables["summary"].data if "summary" in self.tables else pd.DataFrame()
 
     @property
     def is_open(self) -> bool:

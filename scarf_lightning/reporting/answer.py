@@ -7,11 +7,10 @@ from ..metrics import Metric, metrics
 from ..verdicts.answers import UNDECIDED
 from ..verdicts.words import TOGETHER, level_in_words
 from .advice import trials_sentence
-from .axis_page import means_table
 from .blocks import Block, Paragraph, Section, Table, table
 from .cell_results import CellResults
 from .competitors import named_by, named_cells
-from .effect_tables import ablation_table, effects_table, metrics_table, summary_table
+from .effect_tables import effects_table, means_table, metrics_table
 from .effects import effects_picture, forest_picture, label_curve
 from .learning import probability_note
 from .levels import level_of
@@ -43,10 +42,8 @@ def answer_sections(answers: Answers) -> list[Section]:
 
 
 def _first_table(answers: Answers) -> Table:
-    """The means of a product, the changes of a star, or the competitors."""
-    if answers.product is not None:
-        return means_table(answers.product, answers.results, answers.options.measure)
-    return ablation_table(answers) if answers.is_star else summary_table(answers)
+    """The means of a product, or else the effects."""
+    return effects_table(answers) if answers.product is None else means_table(answers.product, answers.options.measure)
 
 
 def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
@@ -62,8 +59,7 @@ def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
         blocks.append(forest)
     if is_curve:
         blocks.append(effects_picture(effects, options))
-    # The table of a star has all of it already.
-    if not answers.is_star:
+    if answers.product is not None:
         blocks.append(effects_table(answers))
     if answers.worths:
         blocks.append(worth_table(answers.worths, options.measure))

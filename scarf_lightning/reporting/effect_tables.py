@@ -1,150 +1,126 @@
-"""Tables of effects: the textbook ablation, competitors with their levels, all effects, and several metrics."""
+"""Tables of a page's answer: the means of a product, the effects beside their references, and several metrics."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import capitalised
 from ..intervals import Interval
 from ..metrics import Metric, metric_named
 from ..verdicts.answers import UNDECIDED
-from ..verdicts.effects import COMPETITOR, REFERENCE, Cell, Effect, common_fault, frame_of
-from ..verdicts.words import ends_in_words, ends_of, factor_of, level_in_words, references, shown_answer, signed
+from ..verdicts.effects import Effect, level_over
+from ..verdicts.words import ends_in_words, ends_of, factor_of, shown_answer, signed
 from .blocks import NOTHING, Entry, Table, table
+from .by_axis import Product
 from .questions import Answers, judged_effects
-from .schema import evidence_columns, whole_counts
 
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae")
 """Metrics that stand side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
+OVER_ALL = "average"
+"""The heading of means over the settings of an axis: a corruption is called mean."""
+UNKNOWN = Interval(math.nan, math.nan, math.nan)
+REFERENCE = "reference"
 
-
-def ablation_table(answers: Answers) -> Table:
-    """A line a change of a star, the best first: its metric, its difference with a 95 % interval, and its answer."""
-    effects, metric = answers.effects, answers.options.measure
-    rows, levels = [], []
-    bases: dict[str, str] = {}
-    for effect in effects:
-        level, base = effect.levels(metric)
-        levels.append(_level_columns(level, metric))
-        name = Entry(effect.label, effect.label)
-        rows.append((name, _entry(level, metric), *_difference_and_answer(effect, metric)))
-        bases.setdefault(effect.context, f"{effect.reference_label} ({level_in_words(base, metric)})")
-    caption = f"One change at a time. Base: {'; '.join(bases.values())}. Intervals of 95 %; sure answers in bold"
-    columns = ("change", metric.heading, _difference_heading(metric), "answer")
-    data = pd.concat([frame_of(effects), pd.DataFrame(levels)], axis=1)
-    return Table("ablation", caption, columns, tuple(rows), data)
+Line = tuple[tuple[Entry, ...], dict[str, Any]]
+"""The entries of a line of a table, and its data."""
 
 
 def effects_table(answers: Answers) -> Table:
-    """A line an effect; its data are the frame of effects."""
+    """A line an effect with its level, its difference and its answer, below the references. Its data are the frame of
+    effects with the levels. That of a star is called ``ablation``."""
     metric = answers.options.measure
-    rows = []
+    references: dict[str, Line] = {}
+    lines: list[Line] = []
     for effect in answers.effects:
-        over = effect.over or NOTHING
-        names = [Entry(text, text) for text in (effect.label, effect.reference, over)]
-        rows.append((*names, *_difference_and_answer(effect, metric), Entry(str(effect.row["n"]), effect.row["n"])))
-    columns = ("effect", "beside", "over", _difference_heading(metric), "answer", "n")
-    data = answers.frame
-    caption = "Effects, with intervals of 95 %; sure answers in bold"
-    return Table("effects", caption, columns, tuple(rows), data, on_page=False)
-
-
-def summary_table(answers: Answers) -> Table:
-    """Every competitor's metric and its improvement with their intervals, best first, the references among them."""
-    metric = answers.options.measure
-    effects = [effect for effect in answers.effects if effect.kind == "competitor"]
-    lines: dict[str, tuple[float, list[Entry], dict[str, Any]]] = {}
-    for effect in effects:
-        verdict, (level, base) = effect.verdict, effect.levels(metric)
-        ones = [placed[COMPETITOR] for placed in effect.cells.values()]
-        known = evidence_columns(effect) | {
-            "context": effect.context, "reference": effect.reference, "not_learnt": common_fault(ones) or effect.spoilt,
-            "mean_difference": verdict.average, "won": verdict.won, "lost": verdict.lost,
-        }  # fmt: skip
-        lines[effect.label] = _line(effect.label, level, ones, _difference_and_answer(effect, metric), known, metric)
-        # Competitors of one context share a reference, which has one line.
-        others = [placed[REFERENCE] for placed in effect.cells.values()]
-        entries = Entry(NOTHING, None), Entry("reference", "reference")
-        known = {"context": effect.context, "answer": "reference"}
-        lines.setdefault(effect.reference_label, _line(effect.reference_label, base, others, entries, known, metric))
-    # A loss is best if it is lowest.
-    ordered = sorted(lines.values(), key=lambda line: -metric.sign * line[0])
-    rows = [tuple(entries) for _, entries, _ in ordered]
-    name, best, *rest = rows[0]
-    rows[0] = (name, best._replace(best=True), *rest)
-    median = "; over datasets that of the median one" if any(len(effect.cells) > 1 for effect in effects) else ""
-    caption = (
-        f"{capitalised(metric.heading)} and the improvement over {references(effects)}{median}, with 95 % intervals. "
-        "Best in bold."
+        row, is_sure = effect.row, effect.claimed != UNDECIDED
+        level, base = (UNKNOWN, UNKNOWN) if effect.kind == "interaction" else effect.levels(metric)
+        size, answer = Entry(_size(effect, metric), row["difference"], is_sure), shown_answer(effect)
+        lines.append(_line(effect.label, level, (size, Entry(answer, answer, is_sure)), row, metric))
+        # The mean over settings is no cell that others lie beside.
+        if effect.kind in ("change", "competitor"):
+            own = {name: row[name] for name in ("context", "n", "trials", "datasets")} | {"won": 0, "lost": 0}
+            known = {"what": effect.reference, "answer": REFERENCE} | own
+            entries = Entry(NOTHING, None), Entry(REFERENCE, REFERENCE)
+            references[effect.reference_label] = _line(effect.reference_label, base, entries, known, metric)
+    texts, data = zip(*references.values(), *lines, strict=True)
+    return Table(
+        "ablation" if answers.is_star else "effects",
+        f"{capitalised(metric.heading)}, and differences, with 95 % intervals; sure answers in bold",
+        ("change" if answers.is_star else "effect", metric.heading, f"difference{_unit(metric)}", "answer"),
+        texts,
+        # In the order of the columns of the frame, which a reference has in part.
+        pd.DataFrame(data, columns=list(lines[0][1])),
+        # The means of a product stand in its place.
+        on_page=answers.product is None,
     )
-    columns = ("competitor", metric.heading, f"improvement{_unit(metric)}", "answer")
-    data = whole_counts(pd.DataFrame([columns for *_, columns in ordered]))
-    found = Table("summary", caption, columns, tuple(rows), data)
-    # In a paper it is as wide as a column.
-    return replace(found, narrow=found)
 
 
-def _line(
-    label: str,
-    level: Interval,
-    cells: Sequence[Cell],
-    entries: tuple[Entry, Entry],
-    known: dict[str, Any],
-    metric: Metric,
-) -> tuple[float, list[Entry], dict[str, Any]]:
-    """The mean of a competitor, its entries, and its data."""
-    trials = min(len(cell.trials.values) for cell in cells)
-    data = {"competitor": label, "trials": trials, "datasets": len(cells)} | _level_columns(level, metric)
-    plain = [entry._replace(best=False) for entry in entries]
-    return level.mean, [Entry(label, label), _entry(level, metric), *plain], data | known
+def _line(label: str, level: Interval, entries: tuple[Entry, Entry], data: dict[str, Any], metric: Metric) -> Line:
+    known = {metric.name: level.mean, f"{metric.name}_low": level.low, f"{metric.name}_high": level.high}
+    return (Entry(label, label), _level(level, metric), *entries), data | known
 
 
 def metrics_table(answers: Answers) -> Table | None:
     """The differences by the leading metric and by others, side by side; None if no other metric is known."""
-    results, options = answers.results, answers.options
-    leading = options.measure
+    results, leading = answers.results, answers.options.measure
     wanted = OF_NUMBERS if "number" in leading.targets else OF_CLASSES
     others = [name for name in wanted if name != leading.name and results.trials[name].notna().any()]
-    by_metric = {leading.name: {effect.label: effect for effect in answers.comparisons}}
-    for name in others:
-        by_metric[name] = {effect.label: effect for effect in judged_effects(results, replace(options, metric=name))[0]}
     # A report of one metric needs no table of metrics.
     if not others:
         return None
+    labels = [effect.label for effect in answers.comparisons]
+    shown, data = pd.DataFrame({"effect": labels}), []
+    for name in (leading.name, *others):
+        effects, _ = judged_effects(results, replace(answers.options, metric=name))
+        # A metric may be unknown for an effect of which others are known.
+        known = {effect.label: effect for effect in effects if effect.label in labels}
+        metric = metric_named(name)
+        shown[metric.label + _unit(metric)] = [
+            _size(known[label], metric) if label in known else NOTHING for label in labels
+        ]
+        for label, effect in known.items():
+            data.append(
+                {"effect": label, "metric": name} | {end: effect.row[end] for end in ("difference", "low", "high")}
+            )
+    caption = f"Differences by several metrics, with 95 % intervals; answers are by {leading.label}"
+    return table("metrics", caption, shown, data=pd.DataFrame(data))
+
+
+def means_table(product: Product, metric: Metric) -> Table:
+    """The metric of each setting, with the last axis across and all others down; its data have a row a setting."""
+    *down, across = product.axes
+    # A context that all share says nothing.
+    context_heading = ["with"] if len(product.cells) > 1 else []
     rows, data = [], []
-    for effect in answers.comparisons:
-        row = {"competitor": effect.label}
-        for name, by_label in by_metric.items():
-            # A metric may be unknown for a competitor of which others are known.
-            if other := by_label.get(effect.label):
-                row[name] = _size(other, metric_named(name))
-                columns = {"difference": "difference", "difference_low": "low", "difference_high": "high"}
-                data.append(
-                    {"competitor": effect.label, "metric": name}
-                    | {column: other.row[known] for column, known in columns.items()}
-                )
-        rows.append(row)
-    frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
-    headings = {name: metric_named(name).label + _unit(metric_named(name)) for name in by_metric}
-    caption = f"Improvements by several metrics, with intervals of 95 %; answers are by {leading.label}"
-    return table("metrics", caption, frame, headings=headings, data=pd.DataFrame(data))
+    for context, tables in product.cells.items():
+        first = [context] if context_heading else []
+        means = []
+        for setting in itertools.product(*(product.axes[axis] for axis in down)):
+            levels = []
+            for value in product.axes[across]:
+                cells = [placed[*setting, value] for placed in tables.values()]
+                mean, low, high = level = level_over(cells, metric)
+                levels.append(level)
+                named = {"context": context, **dict(zip(product.axes, (*setting, value), strict=True))}
+                data.append(named | {"mean": mean, "mean_low": low, "mean_high": high, "datasets": len(cells)})
+            means.append([level.mean for level in levels])
+            rows.append(_row([*first, *setting], levels, np.mean(means[-1]), metric))
+        edge = [Interval(mean, math.nan, math.nan) for mean in np.mean(means, axis=0)]
+        rows.append(_row([*first, OVER_ALL, *[""] * (len(down) - 1)], edge, np.mean(means), metric))
+    caption = f"{capitalised(metric.heading)} of each setting, with 95 % intervals, {across} across"
+    headings = (*context_heading, *down, *product.axes[across], OVER_ALL)
+    return Table("means", caption, headings, tuple(rows), pd.DataFrame(data))
 
 
-def _level_columns(level: Interval, metric: Metric) -> dict[str, float]:
-    return {metric.name: level.mean, f"{metric.name}_low": level.low, f"{metric.name}_high": level.high}
-
-
-def _difference_and_answer(effect: Effect, metric: Metric) -> tuple[Entry, Entry]:
-    """The entries of a difference with its interval, and of its answer; bold if it is sure."""
-    is_sure = effect.claimed != UNDECIDED
-    difference = effect.verdict.difference
-    return (
-        Entry(_size(effect, metric), difference, best=is_sure),
-        Entry(shown_answer(effect), effect.claimed, best=is_sure),
-    )
+def _row(names: Sequence[str], levels: Sequence[Interval], average: Any, metric: Metric) -> tuple[Entry, ...]:
+    """A line of the means: its names, its levels, and their average."""
+    known = [*levels, Interval(float(average), math.nan, math.nan)]
+    return *(Entry(name, name) for name in names), *(_level(level, metric) for level in known)
 
 
 def _size(effect: Effect, metric: Metric) -> str:
@@ -161,14 +137,12 @@ def _size(effect: Effect, metric: Metric) -> str:
     return f"{signed(verdict.difference, metric)}{unit}" + (f" ({ends})" if ends else "")
 
 
-def _entry(level: Interval, metric: Metric) -> Entry:
-    """A level with its interval, sorted by its mean."""
-    ends = "" if level.low != level.low else f" ({metric.shown(level.low)} to {metric.shown(level.high)})"
+def _level(level: Interval, metric: Metric) -> Entry:
+    """A level with its interval, as far as they are known; it sorts by its mean."""
+    if math.isnan(level.mean):
+        return Entry(NOTHING, None)
+    ends = "" if math.isnan(level.low) else f" ({metric.shown(level.low)} to {metric.shown(level.high)})"
     return Entry(f"{metric.shown(level.mean)}{ends}", level.mean)
-
-
-def _difference_heading(metric: Metric) -> str:
-    return f"difference{_unit(metric)} (95 %)"
 
 
 def _unit(metric: Metric) -> str:

@@ -51,15 +51,15 @@ def test_an_own_file_is_answered_with_its_page(tmp_path: Path, monkeypatch: pyte
     assert ran.returncode == 0, ran.stderr
     monkeypatch.chdir(tmp_path)
     written = scarf_lightning.report([*asked], out="page")
-    answers = written.summary.set_index("competitor")["answer"]
+    effects = written.tables["effects"].data.set_index(["what", "context"])
     control, scarf = "pretrain=none, method=control", "pretrain=scarf, method=control"
-    assert answers[f"{control} (all labels)"] == answers[f"{control} (20 labels)"] == "reference"
-    assert f"{scarf} (20 labels)" in answers
+    assert effects["answer"][control].to_dict() == dict.fromkeys(("all labels", "20 labels"), "reference")
+    assert (scarf, "20 labels") in effects.index
     # The answer that needs no model is a line of the table, and of no sentence.
-    assert "pretrain=none, method=constant (all labels)" in answers
+    assert ("pretrain=none, method=constant", "all labels") in effects.index
     assert "method=constant" not in " ".join(written.answer)
-    accuracy = written.summary.set_index("competitor")["accuracy"]
+    accuracy = effects["accuracy"]
     # Networks of two epochs learn nothing.
-    logistic = accuracy["pretrain=none, method=logistic (all labels)"]
-    assert logistic > accuracy[f"{control} (all labels)"] + 0.1
+    logistic = accuracy["pretrain=none, method=logistic", "all labels"]
+    assert logistic > accuracy[control, "all labels"] + 0.1
     assert (tmp_path / "page" / "index.html").is_file()

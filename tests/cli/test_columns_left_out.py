@@ -46,9 +46,9 @@ def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
     ]
     assert rows[0] == rows[1] == rows[2]
     page = scarf_lightning.report(results="results")
-    summary = pd.read_csv(page.index.parent / "tables" / "summary.csv")
-    assert sorted(summary["competitor"]) == [f"dataset.drop={value}" for value in VALUES]
-    assert set(summary["datasets"]) == {1}
+    effects = pd.read_csv(page.index.parent / "tables" / "effects.csv")
+    assert sorted(effects["what"]) == [f"dataset.drop={value}" for value in VALUES]
+    assert set(effects["datasets"]) == {1}
 
     # A run has any competitor as its reference.
     scarf_lightning.run([*asked, "reference='dataset.drop=[a]'"])

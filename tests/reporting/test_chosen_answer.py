@@ -183,13 +183,13 @@ def test_a_rival_is_ahead_or_behind_and_does_not_hurt_the_network() -> None:
     assert "method=xgboost is behind, −" in headline
     assert "helps" not in headline
     assert "hurts" not in headline
-    (summary, *_) = tables(answer_of(results))
-    assert {row[0]: row[-1] for row in entries(summary)} == {
+    (table, *_) = tables(answer_of(results))
+    assert {row[0]: row[-1] for row in entries(table)} == {
         "method=logistic": "ahead",
         "method=control": "reference",
         "method=xgboost": "behind",
     }
-    assert summary.data["answer"].tolist() == ["helps", "reference", "hurts"]
+    assert table.data["answer"].tolist() == ["reference", "helps", "hurts"]
 
 
 def of_recipes(*cells: tuple[str, Mapping[str, Any]]) -> CellResults:
@@ -275,8 +275,8 @@ def test_every_metric_is_answered_in_its_own_direction() -> None:
         assert answers_of(results, options).in_words[0].startswith(start)
         if metric.name in ("log_loss", "r2"):
             first, second = entries(tables(answer_of(results, options))[0])
-            assert (first[0], second[0]) == ("pretrain=scarf", "pretrain=none")
-            assert (first[1].split()[0], first[-1]) == (metric.shown(float(np.mean(better))), "helps")
+            assert (first[0], second[0]) == ("pretrain=none", "pretrain=scarf")
+            assert (second[1].split()[0], second[-1]) == (metric.shown(float(np.mean(better))), "helps")
 
 
 def test_trials_without_the_metric_do_not_count() -> None:
@@ -313,7 +313,7 @@ def test_other_metrics_stand_beside_the_leading_one_without_claims() -> None:
 
     metrics = table_named(answer_of(results), "metrics")
 
-    assert metrics.columns == ("competitor", "accuracy, points", "log-loss")
+    assert metrics.columns == ("effect", "accuracy, points", "log-loss")
     (row,) = entries(metrics)
     assert row[1].startswith("−1.75 (−")
     assert row[2].startswith("0.5")
@@ -363,15 +363,14 @@ def test_an_open_size_has_a_hollow_point(only: Effect) -> None:
     assert faces[1] == "white" != faces[0]
 
 
-def test_the_latex_table_of_an_answer_fits_a_column_with_the_best_in_bold(tmp_path: Path) -> None:
+def test_the_latex_table_of_an_answer_fits_a_column_with_sure_answers_in_bold(tmp_path: Path) -> None:
     shown = tables(answer_of(ONE))[0]
 
     text = to_latex(shown)
 
-    assert r"competitor & accuracy, \% & improvement, points & answer \\" in text
-    assert r"pretrain=scarf & \textbf{80.00 (79.01 to 80.99)} & +29.75 (+29." in text
+    assert r"effect & accuracy, \% & difference, points & answer \\" in text
+    assert r"pretrain=scarf & 80.00 (79.01 to 80.99) & \textbf{+29.75 (+29." in text
     assert re.search(r"pretrain=none & 50.25 \(.*\) & -- & reference ", text)
     assert r"\resizebox" in text
-    assert r"\caption{Accuracy, \% and the improvement over pretrain=none, with 95 \% intervals. Best in bold.}" in text
     document = r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx,longtable}\begin{document}"
     assert "Overfull" not in compiled([document, text, r"\end{document}"], tmp_path)

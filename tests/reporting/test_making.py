@@ -205,11 +205,11 @@ def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Pa
 
     assert "5 trials diverged and are in no mean." in report.about
     assert not [sentence for sentence in report.warnings if sentence.startswith("Not ")]
-    summary = pd.read_csv(tmp_path / "report" / "tables" / "summary.csv").set_index("competitor")
+    effects = pd.read_csv(tmp_path / "report" / "tables" / "effects.csv").set_index("what")
     scarf = results.trials[results.trials["cell"].isin(results.cells.index[results.cells["pretrain"] == "scarf"])]
     of_cells = scarf.groupby("cell")["accuracy"].mean()
     assert of_cells.notna().sum() == 5
-    assert summary.loc["pretrain=scarf", "accuracy"] == pytest.approx(of_cells.mean())
+    assert effects.loc["pretrain=scarf", "accuracy"] == pytest.approx(of_cells.mean())
     printed = pd.read_csv(tmp_path / "report" / "tables" / "paper-agreement-cells.csv")
     assert sorted(printed.loc[printed["pretrain"] == "scarf", "trials"]) == [3, 4, 4, 4, 4]
     listed = pd.read_csv(tmp_path / "report" / "tables" / "cells.csv").set_index("fingerprint")

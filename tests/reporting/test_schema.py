@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.metrics import metric_named
+from scarf_lightning.metrics import METRICS, number
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import read_drawings
 from scarf_lightning.reporting.making import Report, make_report, write_report
 from scarf_lightning.reporting.report_options import ReportOptions
 from tests.reporting.cell_results import a_cell, compared, over_labels, results_of
-from tests.reporting.shown import table_named, tables
+from tests.reporting.shown import entries, tables
 
 RATE = "corruption.rate"
 
@@ -115,34 +115,25 @@ def test_every_file_holds_the_numbers_of_its_table(written: tuple[Report, Path])
                 )
 
 
-def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(written: tuple[Report, Path]) -> None:
-    report, folder = written
-    path = folder / "tables" / "summary.csv"
-    if not path.exists():
-        pytest.skip("these cells are compared with nothing")
-    shown = table_named([block for section in report.sections for block in section.blocks], "summary")
-    metric = metric_named("log_loss" if "log_loss" in read(path).columns else "accuracy")
-
-    frame = read(path)
-
-    assert not {"low", "high", "mean", "n"} & set(frame.columns)
-    for (_, line), row in zip(frame.iterrows(), shown.rows, strict=True):
-        texts = dict(zip(shown.columns, (entry.text for entry in row), strict=True))
-        assert texts["competitor"] == line["competitor"]
-        assert texts[metric.heading].startswith(metric.shown(line[metric.name]))
-        if not np.isnan(line[f"{metric.name}_low"]):
-            ends = [metric.shown(line[f"{metric.name}_{end}"]) for end in ("low", "high")]
-            assert texts[metric.heading].endswith(f"({' to '.join(ends)})")
-        is_reference = line["answer"] == "reference"
-        assert is_reference == (texts["answer"] == "reference") == np.isnan(line["difference"])
-        if not is_reference and not np.isnan(line["difference_low"]):
-            assert line["difference_low"] <= line["difference"] <= line["difference_high"]
-            ends = [line["difference_low"], line["difference_high"]]
-            scaled = [metric.difference_scale * end for end in ends]
-            if metric.is_relative:
-                scaled = [1 - end for end in reversed(ends)]  # factors of an error
-            (difference,) = [text for column, text in texts.items() if column.startswith("improvement")]
-            numbers = (
-                difference.replace("−", "-").removesuffix(")").removesuffix(" times").partition("(")[2].split(" to ")
-            )
-            assert [float(number) for number in numbers] == pytest.approx(scaled, abs=0.006)
+def test_a_line_shows_the_level_and_the_difference_of_its_data_with_their_intervals(
+    written: tuple[Report, Path],
+) -> None:
+    for shown in tables([block for section in written[0].sections for block in section.blocks]):
+        if shown.name not in ("ablation", "effects"):
+            continue
+        (metric,) = [each for each in METRICS if each.name in shown.data]
+        for (_, line), (what, level, difference, answer) in zip(shown.data.iterrows(), entries(shown), strict=True):
+            assert what.startswith(line["what"])
+            if not np.isnan(line[metric.name]):
+                ends = [metric.shown(line[f"{metric.name}_{end}"]) for end in ("low", "high")]
+                assert level in (
+                    metric.shown(line[metric.name]),
+                    f"{metric.shown(line[metric.name])} ({' to '.join(ends)})",
+                )
+            is_reference = line["answer"] == "reference"
+            assert is_reference == (answer == "reference") == (difference == "–")
+            if not (is_reference or metric.is_relative or np.isnan(line["low"])):
+                its, low, high = (
+                    number(metric.difference_scale * line[end], "+.2f") for end in ("difference", "low", "high")
+                )
+                assert difference == f"{its} ({low} to {high})"
