@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.table import Table
 
-from scarf_lightning.cli.tables import cell_table, describe, sweep_table
+from scarf_lightning.cli.tables import cell_table, sweep_table, title
 from scarf_lightning.screen import WIDTH_WITHOUT_TERMINAL, command_line, doing, escaped, screen, silent
 from tests.cells import some_record
 
@@ -78,7 +78,7 @@ def test_tables_in_a_file_have_no_colours_and_names_are_shown_to_the_letter(monk
     monkeypatch.setattr("sys.stdout", written := io.StringIO())
     row = {"dataset": HOSTILE, "regime": "full"}
 
-    screen().print(describe(row))
+    screen().print(title([row], ["regime"]))
     screen().print(sweep_table([(row, []), (row | {"dataset": "other"}, [])]))
     screen().print(cell_table({}, some_record(range(2)).rows))
 

@@ -41,7 +41,7 @@ USAGE = """\
 {options}
 """
 
-HELP = {"-h", "--help"}
+HELP = frozenset({"-h", "--help"})
 COMPLETING = {"--shell-completion", "-sc"}
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""

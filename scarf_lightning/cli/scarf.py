@@ -1,48 +1,37 @@
 """`scarf`, one command with a sub-command for each job.
 
-Each sub-command is a function of its arguments, and returns an exit status; see `STATUS`.
+Each sub-command is a function of its arguments, and returns an exit status.
 """
 
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
-from typing import Any, NoReturn
 
-from ..errors import UsageError, counted, unknown_name
+from ..errors import UsageError, unknown_name
 from ..options.paths import expanded
 from ..version import __version__
 from . import commands
-from .commands import answered
+from .commands import HELP, answered
 
-STATUS = """\
-scarf COMMAND --help says more of each.
-Exit status: 0 answered, or done; 1 not finished; 2 a mistake in the command;
-3 undecided (report)."""
 MEANINGS = {
     "train": "train one cell, or every combination of options",
     "plan": "what scarf train with these options would train, and how long that takes",
     "report": "the answer, figures and tables of what was trained",
-    "results": "a line for each cell that was trained",
-    "check": "try the parts of a module of yours before they train",
+    "results": "a line for each cell in a FOLDER (results)",
+    "check": "try the parts of MODULE, a file or module of yours, before they train",
 }
 """The sub-commands, in the order of a user's work."""
-CHECK = """\
-Try the parts of a module of yours on two small tables.
+USAGE = """\
+scarf COMMAND ...
 
-Each class is taken, or a sentence says what to change. Each run that names the
-module in plugins=[MODULE] begins with the same, without a word.
+{commands}
+
+--help after train, plan or report says more. Exit status: 0 answered, or done;
+1 not finished; 2 a mistake in the command; 3 undecided (report).
 """
 SHOWN_LETTERS = 6
 """Letters of a fingerprint in a table."""
 LEADING = ("accuracy", "rmse")
 """Metrics in a table: of classes, and of numbers."""
-
-
-class Parser(ArgumentParser):
-    """argparse's parser, which refuses in one of our sentences."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; {self.prog} --help says more.")
 
 
 def scarf() -> int:
@@ -65,58 +54,42 @@ def run(arguments: list[str]) -> int:
     if command == "report":
         written = commands.run_report(words)
         return commands.OPEN if written is not None and written.is_open else 0
-    # Before Python 3.14 argparse names no command that may have been meant.
-    if command not in MEANINGS and not command.startswith("-"):
+    if command == "--version":
+        sys.stdout.write(f"scarf-lightning {__version__}\n")
+    elif not HELP.isdisjoint((command, *words)):
+        listed = (f"  {name:10}{meaning}" for name, meaning in MEANINGS.items())
+        sys.stdout.write(USAGE.format(commands="\n".join(listed)))
+    elif command not in MEANINGS:
         fault = f"scarf has no command {command}"
         raise UsageError(unknown_name(fault, command, MEANINGS, "its commands", full_list="scarf --help"))
-    asked = make_parser().parse_args([command, *words])
-    return show_cells(expanded(asked.folder)) if command == "results" else check(asked.module)
+    elif command == "results" and len(words) < 2:
+        show_cells(expanded(words[0] if words else "results"))
+    elif command == "check" and len(words) == 1:
+        return check(words[0])
+    else:
+        raise UsageError(f"scarf {command} takes one {'MODULE' if command == 'check' else 'FOLDER'}.")
+    return 0
 
 
-def make_parser() -> Parser:
-    """The parser of `scarf`, with a sub-command for each job."""
-    whole = Parser(prog="scarf", epilog=STATUS, formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
-    whole.add_argument("--version", action="version", version=f"scarf-lightning {__version__}")
-    added = whole.add_subparsers(title="commands", metavar="COMMAND")
-    each = {}
-    for name, meaning in MEANINGS.items():
-        description = CHECK if name == "check" else f"{meaning[0].upper()}{meaning[1:]}."
-        each[name] = added.add_parser(
-            name, help=meaning, description=description, formatter_class=RawDescriptionHelpFormatter
-        )
-    each["results"].add_argument("folder", metavar="FOLDER", nargs="?", default="results", help="(results)")
-    each["check"].add_argument("module", metavar="MODULE", help="file or module with your classes")
-    return whole
-
-
-def show_cells(folder: Path) -> int:
-    """Print a table of the cells in a folder of results: the options in which they differ, and their leading metric.
+def show_cells(folder: Path) -> None:
+    """Print a line for each cell in a folder of results: the options in which cells differ, and their leading metric.
 
     Raises:
         UsageError: as by `scarf_lightning.load`.
     """
-    from ..metrics import metric_named
     from ..options.axes import COLUMNS
-    from ..reporting.levels import LevelledRows, levels_of_cell
-    from ..results import Rows, load
+    from ..results import load
     from ..screen import screen
-    from .tables import shared_trials, sweep_table
 
     trials = load(folder)
-    # A cell has an empty place for an option that it does not use.
-    known = trials.astype(object).where(trials.notna(), None)
+    trials.insert(0, "cell", trials["fingerprint"].str[:SHOWN_LETTERS])
     # The name of an option has a dot, but for the choice of an axis.
     options = [name for name in map(str, trials) if name in COLUMNS or "." in name]
-    metric = metric_named(next(name for name in LEADING if name in trials))
-    cells: list[tuple[dict[str, Any], Rows]] = []
-    for fingerprint, frame in known.groupby("fingerprint", sort=False):
-        axes = {"cell": str(fingerprint)[:SHOWN_LETTERS]} | {name: frame[name].iloc[0] for name in options}
-        rows = Rows(len(frame), {name: frame[name].tolist() for name in map(str, frame)})
-        cells.append((axes, LevelledRows(rows, levels_of_cell(folder / str(fingerprint), rows, metric))))
-    if (n_trials := shared_trials(cells)) is not None:
-        screen().say(f"{counted(len(cells), 'cell')}; {counted(n_trials, 'trial')} each")
-    screen().print(sweep_table(cells, metric))
-    return 0
+    varied = [name for name in options if trials[name].nunique() > 1]
+    metric = next(name for name in LEADING if name in trials)
+    cells = trials.groupby(["cell", *varied], sort=False, dropna=False)[metric].agg(["mean", "std", "count"])
+    shown = cells.rename(columns={"mean": metric, "count": "trials"}).reset_index()
+    screen().print(shown.to_string(index=False, na_rep="", float_format="%.4g"), soft_wrap=True)
 
 
 def check(module: str) -> int:

@@ -3,8 +3,7 @@
 import math
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -15,14 +14,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from ..errors import counted
 from ..importing import without_garbage_collection
 from ..metrics import Metric
+from ..reporting.learning import LEARNS_NOTHING, not_learnt_notes, probability_note
 from ..reporting.levels import LevelledRows, levels_of, levels_of_cell
+from ..reporting.names import asked_for
 from ..results import Rows, few_steps_note
 from ..screen import command_line, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, look_up, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, sentences
 from ..sweeping.workers import Tell
-from .tables import Row, ShownCells, cell_table, describe, shared_axes, shared_trials, sweep_table, why_no_interval
+from .tables import Row, ShownCells, cell_table, shared_trials, sweep_table, title, why_no_interval
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
@@ -83,12 +84,17 @@ class Terminal:
         """Show what was trained, its table, the answer, reservations, and where the results are."""
         metric = chosen_metric(surveyed, request.sweep)
         cells = _with_levels(surveyed, metric)
-        _show_title(surveyed, cells, n_skipped)
+        screen().say(_title(surveyed, cells, n_skipped))
         _show_table(cells, metric, surveyed[0].cell)
         if len(surveyed) > 1:
-            _show_answer(surveyed, request, n_skipped)
-        _show_reservations(surveyed, cells)
-        _show_places(surveyed, n_skipped)
+            _show_answer(surveyed, request, is_new=n_skipped < len(surveyed))
+        _say_all(_reservations(surveyed, cells))
+        _say_all(_places(surveyed, n_skipped))
+
+
+def _say_all(sentences: Sequence[str]) -> None:
+    for sentence in sentences:
+        screen().say(sentence)
 
 
 def _with_levels(surveyed: Sequence[SurveyedCell], metric: Metric) -> ShownCells:
@@ -98,30 +104,22 @@ def _with_levels(surveyed: Sequence[SurveyedCell], metric: Metric) -> ShownCells
         rows = each.rows
         # Predictions of very many cells take long to read, and no table shows them.
         if each.folder is not None and len(surveyed) <= LONGEST_TABLE:
-            levels = levels_of_cell(each.folder, rows, metric)
-            rows = LevelledRows(rows, levels) if levels else rows
+            rows = LevelledRows(rows, levels_of_cell(each.folder, rows, metric))
         cells.append((each.axes, rows))
     return cells
 
 
-def _show_title(surveyed: Sequence[SurveyedCell], cells: ShownCells, n_skipped: int) -> None:
-    """Say which cells are shown: the options that they share."""
-    settings = dict.fromkeys(name for each in surveyed for name in each.cell.settings())
-    title = describe(shared_axes([axes for axes, _ in cells]), settings)
-    recipes = {each.cell.config.recipe for each in surveyed}
-    # A recipe stands for the options that it sets.
-    if len(recipes) == 1:
-        title += f", recipe={recipes.pop()}"
+def _title(surveyed: Sequence[SurveyedCell], cells: ShownCells, n_skipped: int) -> str:
+    """Which cells are shown: what they share of what the user has set."""
+    asked = [name for each in surveyed for name in (*asked_for(each.cell.overrides), *each.cell.settings(), "recipe")]
+    shared = title([each.axes | {"recipe": each.cell.config.recipe} for each in surveyed], asked)
     if len(surveyed) > 1:
         trials = shared_trials(cells)
-        each_has = "" if trials is None else f"; {counted(trials, 'trial')} each"
-        title = f"{len(cells)} cells of {title}{each_has}"
-    elif n_skipped:
-        title += " (finished already)"
+        return f"{len(cells)} cells of {shared}" + (f"; {counted(trials, 'trial')} each" if trials else "")
     # The fingerprint is the name of the cell's folder, for whoever looks for its files.
-    elif surveyed[0].folder is not None and surveyed[0].rows:
-        title += f" ({surveyed[0].folder.name})"
-    screen().say(title)
+    folder = surveyed[0].folder
+    named = f" ({folder.name})" if folder is not None and surveyed[0].rows else ""
+    return shared + (" (finished already)" if n_skipped else named)
 
 
 def _show_table(cells: ShownCells, metric: Metric, first: Cell) -> None:
@@ -135,17 +133,15 @@ def _show_table(cells: ShownCells, metric: Metric, first: Cell) -> None:
         screen().print(cell_table(*cells[0], metric))
 
 
-def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
+def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, *, is_new: bool) -> None:
     """Say the answer of several cells, remember the look, and show both in W&B if it is asked for."""
     # Imports pandas and SciPy.
     with without_garbage_collection():
         from ..reporting.run_results import compared_run
 
     run = compared_run(request, surveyed)
-    for sentence in run.in_words:
-        screen().say(sentence)
+    _say_all(run.in_words)
     run.answers.remember()
-    is_new = n_skipped < len(surveyed)
     if is_new and "wandb" in surveyed[0].cell.config.logger.views:
         # Imports Lightning and matplotlib.
         from .report_command import log_sweep
@@ -154,62 +150,45 @@ def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_ski
             screen(stderr=True).say(problem)
 
 
-def _show_reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> None:
-    """Say what is to be kept in mind: missing intervals, few steps, networks that have learnt nothing."""
-    from ..reporting.learning import LEARNS_NOTHING, not_learnt_notes, probability_note
-
+def _reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> list[str]:
+    """What is to be kept in mind: missing intervals, few steps, networks that have learnt nothing."""
     # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
     trained = [each.rows for each in surveyed if each.cell.config.recipe != "practical"]
-    learning = []
-    for each in surveyed:
-        # The constant prediction is no sign that something went wrong.
-        if each.rows and each.axes.get("method") != LEARNS_NOTHING:
-            # The name of the only cell is all that was typed.
-            name = each.cell.called if len(surveyed) > 1 else "this cell"
-            learning.append((name, each.rows, each.target))
-    named_rows = [(name, rows) for name, rows, _ in learning]
-    for sentence in (
+    # The constant prediction is no sign that something went wrong.
+    learning = [each for each in surveyed if each.rows and each.axes.get("method") != LEARNS_NOTHING]
+    # The name of the only cell is all that was typed.
+    names = [each.cell.called if len(surveyed) > 1 else "this cell" for each in learning]
+    return [
         *why_no_interval([axes for axes, rows in cells if not levels_of(rows)]),
         *few_steps_note(trained),
-        *not_learnt_notes(learning),
-        *probability_note(named_rows),
-    ):
-        screen().say(sentence)
+        *not_learnt_notes([(name, each.rows, each.target) for name, each in zip(names, learning, strict=True)]),
+        *probability_note([(name, each.rows) for name, each in zip(names, learning, strict=True)]),
+    ]
 
 
-def _show_places(surveyed: Sequence[SurveyedCell], n_skipped: int) -> None:
-    """Say what was there already, and where the results are."""
-    console, first = screen(), surveyed[0].cell
+def _places(surveyed: Sequence[SurveyedCell], n_skipped: int) -> list[str]:
+    """What was there already, and where the results are."""
+    first, sentences = surveyed[0].cell, []
     if len(surveyed) > 1 and n_skipped:
-        console.print(f"{n_skipped} of {len(surveyed)} cells were finished already.")
-    elif n_skipped and first.config.logger.views:
-        console.say("Its loggers are not written again; scarf_lightning.loggers.write_views shows it anew.")
+        sentences.append(f"{n_skipped} of {len(surveyed)} cells were finished already.")
     # After a failure the last line is the error.
     if first.results.exists() and all(each.state is State.FINISHED for each in surveyed):
-        console.say(f"Results are in {first.results.absolute()}")
+        sentences.append(f"Results are in {first.results.absolute()}")
+    return sentences
 
 
 class SweepProgress:
-    """Shows how many cells are done or failed, and the time gone and left: in a bar on a terminal, or else in a line
-    a minute."""
+    """Shows how many trials are done and how many cells failed: in a bar on a terminal, or else in a line a minute."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._console = console
-        self._plan = plan
         self._cells = {each.cell.place: each for each in plan.unfinished}
-        # A cell with all trials may lack a whole record.
-        self._n_to_train = {place: max(1, each.n_missing) for place, each in self._cells.items()}
-        self._cost = plan.cell_seconds()
-        self._total = sum(self._cost[each.cell.key] for each in plan.unfinished)
-        self._stopped = threading.Event()
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf)
-        self._bar.add_task("", total=self._total)
-        (self._task,) = self._bar.tasks
-        # Rich reckons the pace from the second number that it is given.
-        self._bar.update(self._task.id, completed=math.ulp(0))
+        self._task = self._bar.add_task("", total=sum(each.n_missing for each in plan.unfinished))
+        self._ended = threading.Event()
         self._last_line = time.monotonic()
-        self._show(())
+        self._show(tuple)
 
     @contextmanager
     def shown(self, *, is_told: bool) -> Iterator[Tell]:
@@ -220,59 +199,35 @@ class SweepProgress:
             if not is_told:
                 watching.start()
             try:
-                yield self.ended
+                yield lambda cell: self._show(lambda: [look_up(self._cells[cell.place].cell)])
             finally:
-                self._stopped.set()
+                self._ended.set()
                 if not is_told:
                     watching.join()
 
-    def ended(self, cell: Cell) -> None:
-        """Show a cell, or a share of it, as the store has it."""
-        # A file server may be away for a moment. What lasts stops the run, which says it.
-        with suppress(OSError):
-            self._show([look_up(self._cells[cell.place].cell)])
-
     def look(self) -> None:
         """Look at the cells that were not finished, and show what has changed."""
-        self._show(survey([each.cell for each in self._cells.values() if each.state is not State.FINISHED]))
+        self._show(lambda: survey([each.cell for each in self._cells.values() if each.state is not State.FINISHED]))
 
-    def _show(self, looked: Sequence[SurveyedCell]) -> None:
-        self._cells |= {each.cell.place: each for each in looked}
-        states = Counter(each.state for each in self._cells.values())
-        n_cells = len(self._plan.surveyed)
-        text = f"{n_cells - len(self._cells) + states[State.FINISHED]} of {n_cells} cells done"
-        # The workers that share one cell end its trials.
-        if n_cells == 1:
-            (cell,) = self._cells.values()
-            trials = cell.cell.config.trials
-            text = f"{trials - cell.n_missing} of {trials} trials done"
-        if states[State.FAILED]:
-            text += f", {states[State.FAILED]} failed"
-        left = 0.0
-        for place, each in self._cells.items():
-            # A cell that failed is not tried again by this run.
-            if each.state is not State.FAILED:
-                left += self._cost[each.cell.key] * each.n_missing / self._n_to_train[place]
-        done = self._total - left
-        has_ended = done > self._task.completed
-        self._bar.update(self._task.id, description=text, completed=max(done, self._task.completed))
+    def _show(self, look: Callable[[], Sequence[SurveyedCell]]) -> None:
+        # A file server may be away for a moment. What lasts stops the run, which says it.
+        with suppress(OSError):
+            self._cells |= {each.cell.place: each for each in look()}
+        (task,) = self._bar.tasks
+        n_done = int(task.total or 0) - sum(each.n_missing for each in self._cells.values())
+        n_failed = sum(each.state is State.FAILED for each in self._cells.values())
+        has_ended = n_done > task.completed
+        text = f"{n_done} of {task.total:,} trials done" + (f", {counted(n_failed, 'cell')} failed" if n_failed else "")
+        self._bar.update(self._task, description=text, completed=n_done)
         now = time.monotonic()
         # In a file every line stays, so there is one only if something has ended.
         if not self._console.is_terminal and has_ended and now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
-            self._console.print(self._text(), soft_wrap=True)
-
-    def _text(self) -> str:
-        """The bar in words."""
-        left = self._task.time_remaining
-        left_in_words = "time left unknown" if left is None else f"{timedelta(seconds=int(left))} left"
-        return f"{self._task.description}, {timedelta(seconds=int(self._task.elapsed or 0))} gone, {left_in_words}"
+            self._console.print(f"{text}, {timedelta(seconds=int(task.elapsed or 0))} gone", soft_wrap=True)
 
     def _watch(self) -> None:
-        while not self._stopped.is_set():
+        while not self._ended.is_set():
             started = time.monotonic()
-            # A file server may be away for a moment. What lasts stops the run, which says it.
-            with suppress(OSError):
-                self.look()
+            self.look()
             # A look at thousands of cells takes long, so the next one waits in proportion.
-            self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
+            self._ended.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))

@@ -17,7 +17,7 @@ import scarf_lightning.sweeping.run as running
 from scarf_lightning.cli import show
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, WandbSettings
+from scarf_lightning.options.run_settings import PathSettings
 from scarf_lightning.results import (
     CellStore,
     LostClaimError,
@@ -147,7 +147,7 @@ class TestLaunching:
 
         assert status == 0
         assert sorted(each for job in launched for each in job) == sorted(cells[n].overrides for n in (1, 2, 3))
-        assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, split=random, regime=semi25, ")
+        assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, method=control")
         assert load()["trial"].tolist() == [0, 1] * 3
 
     @pytest.mark.parametrize(
@@ -243,12 +243,6 @@ class TestSkipping:
 
         assert ran(seeds(0, 1, 2)) == (0, [[("seed=0",)], [("seed=2",)]])
         assert "1 of 3 cells were finished already." in capsys.readouterr().out
-
-    def test_loggers_of_a_finished_cell_are_said_to_stay(self, capsys: pytest.CaptureFixture[str]) -> None:
-        logged = some_cell(logger=LoggerSettings(wandb=WandbSettings(write=True)))
-        for is_finished in (False, True):
-            ran([logged])
-            assert ("Its loggers are not written again" in capsys.readouterr().out) is is_finished
 
 
 class TestForce:
