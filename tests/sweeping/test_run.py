@@ -125,7 +125,7 @@ class TestLaunching:
 
         shown = capsys.readouterr()
         heading, *table, end = shown.out.splitlines()
-        assert re.fullmatch(r"dataset=wdbc, split=random, regime=semi25, .* \([0-9a-f]{16}\)", heading)
+        assert re.fullmatch(r"dataset=wdbc, .* \([0-9a-f]{16}\)", heading)
         assert ["accuracy", "0.5050"] in [line.split()[:2] for line in table]
         assert end == f"Results are in {RESULTS.absolute()}"
         assert shown.err == "Left out: method=a does not go with regime=b.\n"
