@@ -40,7 +40,7 @@ def read_table(
     """
     described: list[tuple[Column, Floats]] = []
     rules: list[tuple[str, Rule]] = []
-    readings, notes, keeps = list[ColumnReading](), list[str](), ""
+    readings, notes = list[ColumnReading](), list[str]()
     for name_of_column, given in frame.items():
         column_name = str(name_of_column)
         if column_name in options.drop:
@@ -49,16 +49,16 @@ def read_table(
         column = plain_column(given)
         read = read_column(column, options)
         described += [_described(column, feature, values) for feature, values in read.features.items()]
-        n_features = len(read.features)
-        readings.append(ColumnReading(column_name, read.kind, read.missing, read.distinct, read.done, n_features))
+        readings.append(read.reading)
         notes += [f"Column {column_name!r}: {note}." for note in read.notes]
-        keeps = keeps or read.keeps
         if read.rule is not None:
             rules.append((column_name, read.rule))
     # Of fewer rows the target says that they are too few.
     if readings and not described and len(frame) >= FEWEST_ROWS:
-        why = "; ".join(f"{each.column!r} is {each.done}" for each in readings[:SHOWN])
-        raise UsageError(f"{source} has no column with a value in it to learn from: {why}{keeps and '; '}{keeps}.")
+        why = [f"{each.column!r} is {each.done}" for each in readings[:SHOWN]]
+        # The first note, on an id, ends with the option that keeps it.
+        keeps = [note.rstrip(".").rpartition("; ")[2] for note in notes[:1]]
+        raise UsageError(f"{source} has no column with a value in it to learn from: {'; '.join(why + keeps)}.")
     table = Table.of(described, target, name=name, source=source, split_by=split_by)
     reader = Reader(tuple(rules), table.columns)
     return replace(table, reading=tuple(readings), notes=(*table.notes, *notes), reader=reader)

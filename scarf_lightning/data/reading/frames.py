@@ -6,6 +6,7 @@
 So a table as a frame of pandas, of polars or of Arrow gives the same features, bit for bit.
 """
 
+import re
 from os import PathLike, fspath
 from typing import Any
 from unicodedata import normalize
@@ -17,8 +18,15 @@ import pyarrow as pa
 from ...errors import UsageError
 from ..columns import EXACT, floats
 
-NUMBERS_AMONG_OBJECTS = ("integer", "floating", "mixed-integer-float", "decimal")
-"""Results of `pandas.api.types.infer_dtype` for objects that are numbers, missing values apart."""
+UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+"""What no file can hold: a NUL, at which other programs cut a text, and half a character."""
+NULLABLE: dict[pa.DataType, Any] = {
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+}
+"""The types of pandas that hold large whole numbers and gaps."""
 
 
 def frame_of(rows: Any) -> pd.DataFrame | None:
@@ -42,7 +50,10 @@ def frame_of(rows: Any) -> pd.DataFrame | None:
         frame = frame_of_arrow(rows)
     else:
         return None
-    return frame.set_axis(list(map(_name, frame.columns)), axis=1)
+    names = [normalize("NFC", str(name)) for name in frame.columns]
+    if odd := [name for name in names if UNWRITABLE.search(name)]:
+        raise UsageError(f"The rows have a column {odd[0]!r}, a name that no file can hold; rename it.")
+    return frame.set_axis(names, axis=1)
 
 
 def path_or_frame(table: Any) -> str | pd.DataFrame:
@@ -87,70 +98,35 @@ def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """
     dtype = column.dtype
     if isinstance(dtype, pd.SparseDtype):
-        column = pd.Series(np.asarray(column), column.index, name=column.name)
+        column = _with(column, np.asarray(column))
     elif isinstance(dtype, pd.ArrowDtype):
-        arrow = _arrow_column(pa.chunked_array(column.array.__arrow_array__()))
-        column = pd.Series(arrow.array, column.index, name=column.name)
+        column = _with(column, _arrow_column(pa.chunked_array(column.array.__arrow_array__())).array)
     elif isinstance(dtype, pd.PeriodDtype):
         column = column.dt.to_timestamp()
-    if column.dtype == object:
-        column = _plain_objects(column)
-    if pd.api.types.is_complex_dtype(column.dtype):
-        raise UsageError(
-            f"Column {str(column.name)!r} holds complex numbers; write their real and imaginary parts into columns of "
-            "their own, or leave it out."
-        )
-    if pd.api.types.is_timedelta64_dtype(column):
-        return pd.Series(column.dt.total_seconds())
-    if pd.api.types.is_integer_dtype(column.dtype):
-        return _exact(column)
-    return column
-
-
-def is_half_a_character(text: str) -> bool:
-    """Tell whether a text has surrogates without their partner, which cannot be written as UTF-8."""
-    return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def _name(name: Any) -> str:
-    text = str(name)
-    if is_half_a_character(text):
-        raise UsageError(
-            f"The rows have a column {text!r}, a name with half a character, which no file can hold; rename it."
-        )
-    return normalize("NFC", text)
-
-
-def _plain_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Objects of one kind as a column of that kind; all others as they are."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
-    if kind == "bytes":
-        raise UsageError(f"Column {str(column.name)!r} holds bytes; decode them to text, or leave it out.")
-    if kind in NUMBERS_AMONG_OBJECTS:
-        known = column.dropna()
-        # pandas would round large whole numbers beside a gap.
-        if any(isinstance(number, int) and abs(number) > EXACT for number in known):
-            return column.astype("str").where(column.notna(), None)
-        if kind == "decimal":
-            return pd.Series(floats(column), column.index, name=column.name)
-    if kind == "boolean":
-        return column.astype("boolean")
-    if kind in ("date", "datetime"):
-        return pd.Series(pd.to_datetime(column), name=column.name)
-    try:
-        return column.infer_objects()
-    except UnicodeEncodeError as error:
+    if kind in ("bytes", "complex"):
         raise UsageError(
-            f"column {str(column.name)!r} holds half a character, in {error.object!r}; remove it, or drop the column."
-        ) from error
+            f"Column {str(column.name)!r} holds {kind}, neither numbers nor text; convert it, or leave it out."
+        )
+    if kind == "integer":
+        known = column.dropna()
+        # To go through float64 would round them.
+        if max(int(known.max()), -int(known.min())) > EXACT:
+            return column.astype("str").astype(object).where(column.notna(), None)
+        return column.astype("int64") if len(known) == len(column) else _with(column, floats(column))
+    if column.dtype != object:
+        return _with(column, column.dt.total_seconds()) if kind.startswith("timedelta") else column
+    if kind in ("floating", "mixed-integer-float", "decimal"):
+        return _with(column, floats(column))
+    if kind in ("date", "datetime"):
+        return _with(column, pd.to_datetime(column))
+    if kind == "timedelta":
+        return _with(column, pd.to_timedelta(column).dt.total_seconds())
+    return column.astype("boolean") if kind == "boolean" else column
 
 
-def _exact(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Whole numbers as int64 or, with gaps, float64; as text if some are above 2^53."""
-    known = column.dropna()
-    if len(known) and max(int(known.max()), -int(known.min())) > EXACT:
-        return column.astype("str").astype(object).where(column.notna(), None)
-    return column.astype("float64" if len(known) < len(column) else "int64")
+def _with(column: "pd.Series[Any]", values: Any) -> "pd.Series[Any]":
+    return pd.Series(values, column.index, name=column.name)
 
 
 def _arrow_column(column: pa.ChunkedArray) -> "pd.Series[Any]":
@@ -158,13 +134,4 @@ def _arrow_column(column: pa.ChunkedArray) -> "pd.Series[Any]":
     if pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
         column = column.cast(pa.dictionary(column.type.index_type, pa.string(), column.type.ordered))
     # The usual way goes through float64, which rounds whole numbers above 2^53.
-    return pd.Series(column.to_pandas(date_as_object=False, types_mapper=_nullable.get))
-
-
-_nullable: dict[pa.DataType, Any] = {
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
-}
-"""The types of pandas that hold large whole numbers and gaps."""
+    return pd.Series(column.to_pandas(date_as_object=False, types_mapper=NULLABLE.get))

@@ -16,7 +16,7 @@ AT_ONCE = 1 << 16
 """Letters that are hashed at once."""
 
 
-def min_hashes(texts: Sequence[str]) -> NDArray[np.float32]:
+def min_hashes(texts: Sequence[str]) -> Floats:
     """For each of n texts the smallest hashes of its pieces in [-1, 1], ``(n, 16)``.
 
     Cerda and Varoquaux (2022), DOI 10.1109/TKDE.2020.2992529, with the numbers of skrub's ``MinHashEncoder``.
@@ -28,24 +28,21 @@ def min_hashes(texts: Sequence[str]) -> NDArray[np.float32]:
         for rows in np.array_split(same, len(same) * length // AT_ONCE + 1):
             letters = [np.frombuffer(texts[row].encode(), dtype=np.int8, count=length) for row in rows]
             smallest[rows] = _smallest(np.array(letters, dtype=np.int32).T)
-    return smallest / np.float32(2**31)
+    return np.asarray(smallest / np.float32(2**31), dtype=np.float64)
 
 
 def _smallest(letters: NDArray[np.int32]) -> NDArray[np.int32]:
     """The smallest hash by each seed of n texts of one length ``(length, n)``: ``(n, 16)``."""
-    smallest = np.empty((letters.shape[1], N_HASHES), dtype=np.int32)
+    smallest = np.full((letters.shape[1], N_HASHES), LARGEST, dtype=np.int32)
     for seed in range(N_HASHES):
-        found = []
         for n in NGRAMS:
             # A hash is the product of a piece with random numbers, which overflows; a short text meets some of them.
             random = np.random.RandomState(seed).randint(-LARGEST, LARGEST, size=n, dtype=np.int32)
             width = min(n, len(letters))
+            pieces = np.lib.stride_tricks.sliding_window_view(letters, width, axis=0)
             for start in range(n - width + 1):
-                hashes = np.zeros((len(letters) - width + 1, letters.shape[1]), dtype=np.int32)
-                for place, factor in enumerate(random[start : start + width]):
-                    hashes += letters[place : place + len(hashes)] * factor
-                found.append(hashes.min(axis=0))
-        smallest[:, seed] = np.minimum.reduce(found)
+                hashes = pieces @ random[start : start + width]
+                smallest[:, seed] = np.minimum(smallest[:, seed], hashes.min(axis=0))
     return smallest
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import UsageError
 from ...options.checking import checked
@@ -73,20 +74,17 @@ class Reader:
         frame = frame_of(rows)
         if frame is None:
             raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
-        there = list(frame.columns)
-        if missing := [name for name in self.names if name not in there]:
+        if missing := [name for name in self.names if name not in frame]:
             raise UsageError(f"The rows lack {listed(missing, SHOWN)}, which the model was trained on.")
-        # Extra columns may occur twice.
-        if twice := [name for name in self.names if there.count(name) > 1]:
-            raise UsageError(f"The rows have {listed(twice, SHOWN)} more than once.")
-        # A rule may make several features of a column, as of a date.
         features: list[Values] = []
         for name, rule in self.rules:
-            features += rule.features(plain_column(frame[name])).values()
-        values = np.empty((len(frame), len(self.columns)))
-        for m, (feature, column) in enumerate(zip(features, self.columns, strict=True)):
-            values[:, m] = _encoded(feature, column)
-        return values
+            column = frame[name]
+            if isinstance(column, pd.DataFrame):
+                raise UsageError(f"The rows have {name!r} more than once.")
+            # A rule may make several features of a column, as of a date.
+            features += rule.features(plain_column(column)).values()
+        encoded = [_encoded(feature, column) for feature, column in zip(features, self.columns, strict=True)]
+        return np.column_stack(encoded)
 
 
 def _encoded(feature: Values, column: Column) -> Floats:
@@ -100,16 +98,13 @@ def _encoded(feature: Values, column: Column) -> Floats:
             raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
         return feature
     categories = column.categories or ()
-    code_of = {category: float(code) for code, category in enumerate(categories)}
-    codes = []
-    unseen = []
-    for value in feature.distinct:
-        code = code_of.get(spell(value), code_of.get(plain_text(value, column.name), np.nan))
-        if np.isnan(code):
-            unseen.append(spell(value))
-        codes.append(code)
+    code_of = {category: code for code, category in enumerate(categories)}
+    spelled = [spell(value) for value in feature.distinct]
+    # Categories of a described table may have blanks around them.
+    known = [text if text in code_of else plain_text(text, column.name) for text in spelled]
+    unseen = [text for text in known if text not in code_of]
     # One unseen value may be a new category; several, and nothing else, are another column.
-    if len(unseen) > 1 and len(unseen) == len(codes):
+    if len(unseen) > 1 and len(unseen) == len(known):
         raise UsageError(
             f"Column {column.name!r} holds {listed(categories, SHOWN)} in the table, "
             f"but {listed(unseen, SHOWN)} in the rows; correct it."
@@ -119,4 +114,4 @@ def _encoded(feature: Values, column: Column) -> Floats:
             f"Column {column.name!r} has {listed(unseen, SHOWN)}, which the training table did not: taken as missing.",
             stacklevel=4,
         )
-    return feature.spread(codes)
+    return feature.spread([code_of.get(text, np.nan) for text in known])

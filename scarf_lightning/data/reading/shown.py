@@ -25,7 +25,8 @@ def reading_report(table: "Table") -> list[str | Shown]:
         columns = counted(len(table.columns), "column")
         if table.n_encoded != len(table.columns):
             columns += f", {table.n_encoded:,} after one-hot encoding"
-        features = counted(len(table.reading), "feature")
+        # Columns that are left out make no feature.
+        features = counted(sum(each.n_features > 0 for each in table.reading), "feature")
         parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {target.in_words}")
         parts.append(_columns(table))
     if table.n_unlabelled:

@@ -4,30 +4,30 @@ import re
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from math import isnan, nan
 from typing import Any
 
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
 from ..arguments import argument
-from ..columns import EXACT, Floats
+from ..columns import Floats, floats
 
 MISSING = frozenset(["", "?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "none", "null", "missing", "unknown", "#n/a"])
 """Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
 LONGEST = 100
 """Characters. Longer texts are neither numbers nor dates."""
 UNITS = "%$€£¥"
-LIKE_A_NUMBER = re.compile(r"(\w{1,3}\. ?)?[^\w\s]{0,2} ?\d[\d.,']* ?\S{0,5}")
-"""Such as ``120 m2``, ``<120``, ``5k`` and ``ca. 120``."""
+THOUSANDS = {".": ",", ",": "."}
+"""The sign between thousands by the decimal sign."""
+CODE = re.compile(r"[+-]*(0\d+|\d{16,})", re.ASCII)
+"""Whole numbers with leading zeros, or with more digits than float64 keeps."""
 
-DAY = 86_400.0
-EPOCH, SECOND = pd.Timestamp(0).as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
-"""In seconds: nanoseconds end in 2262, and many tables write 9999-12-31 for a date that never comes."""
 DATE_PARTS, CATEGORICAL_PARTS = ("days", "month", "weekday", "hour"), ("month", "weekday")
-LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ]\d{1,2}|[^\W\d_]{3}")
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 IN_UTC = re.compile(r"(Z|[+-]00:?00)$")
 OTHER_ZONES = "its times are in time zones other than UTC, and are read as the same moments in UTC"
+EPOCH, SECOND = pd.Timestamp(0).as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
+"""In seconds: nanoseconds end in 2262, and many tables write 9999-12-31 for a date that never comes."""
 
 Notation = tuple[str, bool, str]
 """How the numbers of a column are written: the decimal sign, a point or a comma; whether the other one separates
@@ -40,28 +40,19 @@ def known_values(texts: Sequence[str]) -> list[str]:
 
 
 @cache
-def _pattern(notation: Notation) -> re.Pattern[str]:
-    decimal, is_grouped, unit = notation
-    point, group, sign = re.escape(decimal), re.escape(_thousands(decimal)), re.escape(unit)
-    whole = rf"[1-9]\d{{0,2}}(?:{group}\d{{3}})+|\d+" if is_grouped else r"\d+"
-    number = rf"(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
-    return re.compile(rf"([+-]?)(?:{sign} ?([+-]?)({number})|({number}) ?{sign})", re.ASCII)
+def _pattern(decimal: str, is_grouped: bool, unit: str) -> re.Pattern[str]:
+    point, sign = re.escape(decimal), re.escape(unit)
+    whole = rf"(?:[1-9]\d{{0,2}}(?:[{THOUSANDS[decimal]}]\d{{3}})+|\d+)" if is_grouped else r"\d+"
+    number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
+    return re.compile(rf"[+-]?{sign} ?{number}|{sign}[+-]{number}|[+-]?{number} ?{sign}", re.ASCII)
 
 
-def _thousands(decimal: str) -> str:
-    """The sign between thousands."""
-    return "," if decimal == "." else "."
-
-
-def number_of(text: str, notation: Notation) -> float | None:
-    """The number that a text writes in a notation, percentages as shares of 1; None if it writes none."""
-    match = _pattern(notation).fullmatch(text) if len(text) <= LONGEST else None
-    if match is None:
-        return None
+def number_of(text: str, notation: Notation) -> float:
+    """The number that a text writes in a notation, percentages as shares of 1; NaN if it writes none."""
+    if len(text) > LONGEST or not _pattern(*notation).fullmatch(text):
+        return nan
     decimal, _, unit = notation
-    sign, inner_sign, behind, before = match.groups(default="")
-    digits = (behind + before).replace(_thousands(decimal), "").replace(decimal, ".")
-    number = float(sign + inner_sign + digits)
+    number = float(re.sub(rf"[ {unit}{THOUSANDS[decimal]}]", "", text).replace(decimal, "."))
     return number / 100 if unit == "%" else number
 
 
@@ -74,28 +65,15 @@ def notation_of(texts: Sequence[str], decimal: str | None = None) -> tuple[Notat
     """
     unit = next((sign for sign in UNITS if texts and sign in texts[0]), "")
     others = {}
-    for sign in (decimal,) if decimal else (".", ","):
-        notation = (sign, True, unit)
-        others[sign] = [text for text in texts if number_of(text, notation) is None]
+    for sign in [decimal] if decimal else THOUSANDS:
+        others[sign] = [text for text in texts if isnan(number_of(text, (sign, True, unit)))]
     best = min(others, key=lambda sign: len(others[sign]))
-    is_grouped = any(_thousands(best) in text for text in texts)
+    is_grouped = any(THOUSANDS[best] in text for text in texts)
     notes = []
     if best == "." and is_grouped and len(others.get(",", texts)) == len(others[best]) < len(texts):
         doubt = "its commas are read as separators of thousands, though they could be decimal"
         notes.append(f"{doubt}; {argument('dataset.decimal', ',')} reads them as decimal")
     return (best, is_grouped, unit), others[best], notes
-
-
-def why_codes(texts: Sequence[str]) -> str | None:
-    """The reason why whole numbers are codes and no quantities; None if they may be quantities."""
-    unsigned = [text.lstrip("+-") for text in texts]
-    whole = [digits for digits in unsigned if digits.isascii() and digits.isdigit()]
-    if any(len(digits) > 1 and digits.startswith("0") for digits in whole):
-        return "whole numbers with leading zeros"
-    # Python refuses to make integers of thousands of digits.
-    if any(len(digits) > len(str(EXACT)) or int(digits) > EXACT for digits in whole):
-        return "whole numbers above 2^53, which float64 rounds"
-    return None
 
 
 def date_format(texts: Sequence[str]) -> tuple[str, list[str]] | None:
@@ -106,9 +84,17 @@ def date_format(texts: Sequence[str]) -> tuple[str, list[str]] | None:
     Args:
         texts: without those that stand for a missing value.
     """
-    if not texts or not all(len(text) <= LONGEST and LIKE_A_DATE.search(text) for text in texts):
-        return None
-    fitting = [format for format in _formats(max(texts, key=len)) if times_of(texts, format).notna().all()]
+    # May is a short name and a long one; a longer text tells which.
+    longest = max(texts, key=len, default="")
+    formats: dict[str, None] = {}
+    for is_day_first in ("." in longest, "." not in longest):
+        with warnings.catch_warnings():
+            # It warns of a day after the 12th that tells the order.
+            warnings.simplefilter("ignore")
+            format = guess_datetime_format(longest[:LONGEST], dayfirst=is_day_first) or ""
+        if "%Y" in format and not format.startswith("%Y-%d"):
+            formats |= dict.fromkeys([format, format.replace("%B", "%b")])
+    fitting = [format for format in formats if times_of(texts, format).notna().all()]
     if not fitting:
         return None
     format, *others = fitting
@@ -123,35 +109,14 @@ def date_format(texts: Sequence[str]) -> tuple[str, list[str]] | None:
     return format, notes
 
 
-def _formats(text: str) -> list[str]:
-    """The formats with a year in which a text may be a date, by pandas."""
-    formats: dict[str, None] = {}
-    for is_day_first in ("." in text, "." not in text):
-        with warnings.catch_warnings():
-            # It warns of a day after the 12th that tells the order.
-            warnings.simplefilter("ignore")
-            format = guess_datetime_format(text, dayfirst=is_day_first) or ""
-        if "%Y" in format and not format.startswith("%Y-%d"):
-            # May is a short name and a long one.
-            formats |= dict.fromkeys([format, format.replace("%B", "%b")])
-    return list(formats)
-
-
-def times_of(texts: Sequence[str], format: str | None) -> "pd.Series[Any]":
-    """A time for each text, NaT if it is not in this format; without one, as ISO 8601 writes it (2024-12-31)."""
-    column = pd.Series(list(texts), dtype="str")
-    if format is None:
-        # ISO 8601 has other forms too, such as 20241231, which is rather a number.
-        column = column.where(column.str.match(ISO_DATE))
-        return pd.Series(pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True))
-    return pd.Series(pd.to_datetime(column, format=format, errors="coerce", utc="%z" in format))
+def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
+    """A time of UTC for each text, NaT if it is not in this format, which may be pandas' ``ISO8601``."""
+    return pd.Series(pd.to_datetime(pd.Series(texts, dtype="str"), format=format, errors="coerce", utc=True))
 
 
 def utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
     """Times of any zone, or of none, as times of UTC without a zone."""
-    if times.dt.tz is None:
-        return times
-    return pd.Series(times.dt.tz_convert("UTC").dt.tz_localize(None))
+    return pd.Series(pd.to_datetime(times, utc=True).dt.tz_localize(None))
 
 
 def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
@@ -160,11 +125,8 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
     Months and weekdays are categories. A periodic coding by a sine would differ between machines in its last bits, and
     with it the hash of the data.
     """
-    times = utc(times)
-    parts: dict[str, Any] = {
-        "days": (times - EPOCH) // SECOND / DAY,
-        "month": times.dt.month,
-        "weekday": times.dt.day_of_week + 1,
-        "hour": times.dt.hour + times.dt.minute / 60,
-    }
-    return {name: pd.Series(part, dtype="float64").where(times.notna()).to_numpy() for name, part in parts.items()}
+    moments = utc(times)
+    days = (moments - EPOCH) // SECOND / 86_400
+    calendar = moments.dt
+    parts = (days, calendar.month, calendar.day_of_week + 1, calendar.hour + calendar.minute / 60)
+    return {name: floats(part) for name, part in zip(DATE_PARTS, parts, strict=True)}

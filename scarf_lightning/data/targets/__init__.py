@@ -170,7 +170,7 @@ def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | N
         found = quantity_rule(text.distinct, decimal)
         if found is None or found[0].rule != "numbers":
             return None
-    known, _ = floats_of(column, decimal)
+    known, _ = floats_of(column, decimal=decimal)
     known = known[~np.isnan(known)]
     n_distinct = len(np.unique(known))
     # A number with a fraction is hardly the name of a class.

@@ -45,7 +45,7 @@ class Number(Target):
     ) -> tuple["Number", Floats, list[str]]:
         from ..reading.rules import floats_of
 
-        labels, others = floats_of(column, decimal)
+        labels, others = floats_of(column, decimal=decimal)
         known = labels[~np.isnan(labels)]
         where = f"target {column.name!r} of {source}"
         if others:

@@ -79,7 +79,7 @@ class Exporter:
 
 
 def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(UsageError, match="a name with half a character"):
+    with pytest.raises(UsageError, match="a name that no file can hold"):
         frame_of(pd.DataFrame({"a": [1]}).set_axis(pd.Index(["\ud800"], dtype=object), axis=1))
     with pytest.raises(UsageError, match="The rows are a Exporter, which is no table with columns"):
         frame_of(Exporter())

@@ -49,7 +49,7 @@ KINDS: dict[str, tuple[list[Any], str, int]] = {
 @pytest.mark.parametrize(("values", "kind", "n_features"), KINDS.values(), ids=KINDS)
 def test_a_column_has_its_kind(values: list[Any], kind: str, n_features: int) -> None:
     found = read(values)
-    assert (found.kind, len(found.features)) == (kind, n_features)
+    assert (found.reading.kind, found.reading.n_features) == (kind, n_features)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_column_has_its_kind(values: list[Any], kind: str, n_features: int) ->
 )
 def test_a_column_that_is_partly_numbers_is_a_category_and_said(values: list[str], n_others: int, example: str) -> None:
     found = read(values)
-    assert found.kind == "categories"
+    assert found.reading.kind == "categories"
     assert found.notes == [
         f"{n_others} of its 60 values are no numbers, such as {example}, so it is read as text; clean them, and "
         "dataset.numeric=[c] reads it as numbers"
@@ -88,7 +88,7 @@ def test_names_with_numbers_in_them_need_no_note() -> None:
     ],
 )
 def test_ids_are_whole_numbers_that_count_rows_or_are_called_so(name: str, values: list[float], is_id: bool) -> None:
-    assert (read(values, name).kind == "id") is is_id
+    assert (read(values, name).reading.kind == "id") is is_id
 
 
 def test_categories_are_stripped_and_have_one_form_of_every_letter() -> None:
@@ -105,11 +105,11 @@ def test_many_strings_share_numbers_with_those_that_share_letters() -> None:
 
 
 def test_options_overrule_what_values_show() -> None:
-    assert read(list(range(N)), numeric=["c"]).kind == "numbers"
-    assert read([1, 2, 3] * 20, categorical=["c"]).kind == "categories"
-    assert read(["007", "7"] * 30, numeric=["c"]).kind == "numbers"
-    assert read([True, None] * 30, numeric=["c"]).kind == "numbers"
-    assert read(["a b", "c"] * 30, text=["c"]).kind == "text"
+    assert read(list(range(N)), numeric=["c"]).reading.kind == "numbers"
+    assert read([1, 2, 3] * 20, categorical=["c"]).reading.kind == "categories"
+    assert read(["007", "7"] * 30, numeric=["c"]).reading.kind == "numbers"
+    assert read([True, None] * 30, numeric=["c"]).reading.kind == "numbers"
+    assert read(["a b", "c"] * 30, text=["c"]).reading.kind == "text"
 
 
 @pytest.mark.parametrize("values", [[[1, 2], [3]] * 30, [{"a": 1}] * N, [b"1"] * N, [1j] * N, ["a\0"] * N])

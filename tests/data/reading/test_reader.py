@@ -64,7 +64,7 @@ def test_the_rows_of_the_table_are_read_as_in_the_table_and_by_its_record(table:
         ("price", "1,200.5 €", "Column 'price' holds numbers in the table, but '1,200.5 €' in the rows"),
         ("price", "7", "Column 'price' holds numbers in the table, but '7' in the rows"),
         ("day", "2024-12-31", "Column 'day' holds dates as %d/%m/%Y in the table, but '2024-12-31' in the rows"),
-        ("at", "31/12/2024", "Column 'at' holds dates as 2024-12-31 in the table, but '31/12/2024' in the rows"),
+        ("at", "31/12/2024", "Column 'at' holds dates as ISO8601 in the table, but '31/12/2024' in the rows"),
     ],
 )
 def test_another_notation_is_refused_by_column_and_value(reader: Reader, column: str, value: str, said: str) -> None:

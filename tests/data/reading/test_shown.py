@@ -25,11 +25,11 @@ def shown(table: Table, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_columns_labels_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = [
-        ColumnReading("x", "numbers", 3, 1200, "as they are"),
+        ColumnReading("x", "numbers", 3, 1200, "as they are", 1),
         ColumnReading("[id]", "id", 0, 1500, "left out: an ID (every row has another value)"),
     ]
     lines = shown(table_of(readings, [0, 1, -1, -1], ("Column 'x' is odd.",)), monkeypatch)
-    assert lines[0] == "mine.csv: 4 rows, 2 features (1 column) for 2 classes"
+    assert lines[0] == "mine.csv: 4 rows, 1 feature (1 column) for 2 classes"
     assert [line.split() for line in lines if line.startswith(("x ", "[id]"))] == [
         ["x", "numbers", "3", "1,200", "as", "they", "are"],
         ["[id]", "id", "0", "1,500", "left", "out:", "an", "ID", "(every", "row", "has", "another", "value)"],
@@ -39,7 +39,7 @@ def test_columns_labels_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_columns_after_one_hot_encoding_are_counted_where_there_are_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = table_of([ColumnReading("c", "strings", 0, 3, "categories")], [0, 1])
+    table = table_of([ColumnReading("c", "strings", 0, 3, "categories", 1)], [0, 1])
     coloured = replace(table, columns=(Column("c", ("r", "g", "b")),), values=np.array([[0.0], [2.0]]))
     assert shown(coloured, monkeypatch)[0].startswith(
         "mine.csv: 2 rows, 1 feature (1 column, 3 after one-hot encoding)"
@@ -47,7 +47,7 @@ def test_columns_after_one_hot_encoding_are_counted_where_there_are_more(monkeyp
 
 
 def test_of_many_columns_those_with_which_something_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = [ColumnReading(f"x{i}", "numbers", 0, 9, "as they are") for i in range(1500)]
+    plain = [ColumnReading(f"x{i}", "numbers", 0, 9, "as they are", 1) for i in range(1500)]
     odd = ColumnReading("c", "constant", 0, 1, "left out")
     lines = shown(table_of([*plain[:40], odd], [0, 1]), monkeypatch)
     assert [line.startswith("c ") for line in lines if line.startswith(("x", "c "))] == [True]

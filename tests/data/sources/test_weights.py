@@ -72,7 +72,7 @@ def test_the_cell_of_a_file_is_that_of_the_estimator_with_the_same_weights(tmp_p
     given = ["dataset=csv", "dataset.path=t.csv", "dataset.target=y", "dataset.weight=w", "trials=1", "pretrain=none"]
     ran = here(commands.train, *given, *TINY_CONTROL, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert "t.csv: 60 rows, 4 features (2 columns, 3 after one-hot encoding) for the number 'y'\n" in ran.stderr
+    assert "t.csv: 60 rows, 2 features (2 columns, 3 after one-hot encoding) for the number 'y'\n" in ran.stderr
     assert ran.stdout.startswith("dataset=t, ")
     rows = load(tmp_path / "results")
     assert rows[["dataset", "n_train", "n_test"]].to_numpy().tolist() == [["t", 42, 12]]
