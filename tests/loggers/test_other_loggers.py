@@ -157,23 +157,6 @@ def test_a_logger_that_writes_beside_records_removes_none(
     assert written
 
 
-def test_folders_with_other_files_links_and_folders_in_them_stay(results: Path) -> None:
-    view = view_of(results)
-    places = {name: results / "csv" / name / view.id for name in ("ours", "mixed", "nested", "empty")}
-    for name, folder in places.items():
-        folder.mkdir(parents=True)
-        if name != "empty":
-            (folder / "metrics.csv").touch()
-    (places["mixed"] / "notes.txt").touch()
-    (places["nested"] / "hparams.yaml").mkdir()
-    linked = results / "csv" / "linked" / view.id
-    linked.parent.mkdir()
-    linked.symlink_to(places["mixed"])
-    assert write_views(view, results, CSV) == []
-    left = {path.parent.name for path in (results / "csv").glob("*/*")}
-    assert left == {"mixed", "nested", "empty", "linked", "wdbc_defaults"}
-
-
 def test_a_class_of_ones_own_gets_its_options_and_the_cell_through_lightnings_interface(results: Path) -> None:
     view = view_of(results)
     for failure, status in ((None, "success"), ("Traceback: diverged", "failed")):
@@ -228,13 +211,6 @@ def test_a_job_of_a_cluster_writes_whatever_its_number(results: Path, monkeypatc
 def test_what_cannot_be_written_is_refused_before_anything_trains(section: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=f"^{sentence}"):
         check_loggers(LoggerSettings(others={"mine": section}))
-
-
-def test_what_can_be_written_is_not_made_by_the_check() -> None:
-    before = len(Recorder.made)
-    check_loggers(recording())
-    check_loggers(CSV)
-    assert len(Recorder.made) == before
 
 
 def test_the_store_keeps_nothing_that_may_be_a_key() -> None:

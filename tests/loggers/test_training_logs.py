@@ -70,14 +70,6 @@ def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path
 
 
 @pytest.mark.slow
-def test_a_sweep_groups_its_runs(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text("title: mine\ntrials: 1\ncells:\n  - corruption: [mean]\n")
-    ran = train("sweeps=mine.yaml", *TINY, "logger=wandb", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert [run.group for run in runs(tmp_path / "results")] == ["mine"]
-
-
-@pytest.mark.slow
 def test_being_killed_while_a_view_is_written_loses_nothing(tmp_path: Path) -> None:
     overrides = ("trials=2", *TINY, "logger=wandb")
     command = [sys.executable, "-c", KILLED_WHILE_IT_WRITES, *overrides, f"paths.results={tmp_path / 'results'}"]

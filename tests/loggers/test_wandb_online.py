@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.loggers import cell_view, live, wandb_runs, write_views
-from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
+from scarf_lightning.loggers import live, wandb_runs
 from scarf_lightning.results import load, load_cell
 from tests.loggers.wandb_files import Run, said
 from tests.loggers.wandb_server import WandbServer, wandb_server
@@ -133,30 +132,6 @@ def test_training_is_kept_and_one_sentence_said_where_the_server(
     assert (len(load(tmp_path / "results")), server.runs) == (1, {})
 
 
-def test_a_server_that_takes_no_more_costs_no_training_and_gets_all_later(
-    server: WandbServer,
-    train: Callable[..., Process],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    server.refuses = (500, "file_stream")
-    with monkeypatch.context() as patch:
-        patch.setattr(wandb_runs, "SENT_WITHIN", 1.0)
-        ran = train("trials=1", "keep_weights=true")
-    assert ran.returncode == 0
-    run = only(server)
-    assert " is not in W&B: " in ran.stderr
-    assert ran.stderr.endswith(" Nothing is lost: results has all that it shows.\n")
-    assert load(tmp_path / "results")["fingerprint"].tolist() == [run.id]
-    assert [*(tmp_path / "results" / run.id).glob("stacks/*/weights.safetensors")] != []
-    assert list((tmp_path / "results" / "failures").glob("*")) == []
-    server.refuses = None
-    settings = LoggerSettings(wandb=WandbSettings("online", write=True))
-    view = cell_view(run.id, tmp_path / "results", group=run.group)
-    assert write_views(view, tmp_path / "results", settings) == []
-    assert (run.exit_code, len(run.curve("pretrain/train_loss_mean")), run.summary["trials"]) == (0, 2, 1)
-
-
 def test_a_sweep_has_one_workspace_with_panels_by_axis(
     server: WandbServer, train: Callable[..., Process], tmp_path: Path
 ) -> None:
@@ -184,18 +159,3 @@ def test_a_sweep_has_one_workspace_with_panels_by_axis(
             logged = {key for row in run.history for key in row} | set(run.summary)
             assert {*config["metrics"], config.get("xAxis", "accuracy")} <= logged
     assert [panel["viewType"] for panel in sections["The answer"]] == ["Weave", "Weave", "Media Browser"]
-
-
-def test_a_workspace_that_cannot_be_saved_is_named_and_nothing_is_lost(
-    server: WandbServer, train: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(WandbServer, "_upsert_view", lambda *_: {"upsertView": None})
-    ran = train("trials=3", "corruption=mean,marginal")
-    assert ran.returncode == 0
-    assert "Not all of the answer of corruption" in ran.stderr
-
-
-def test_a_group_has_no_sign_that_a_filter_cannot_name() -> None:
-    assert wandb_runs.group_name("corruption, 27 November") == "corruption, 27 November"
-    assert wandb_runs.group_name("it's a=1") == "it_s a_1"
-    assert len(wandb_runs.group_name("x" * 129)) == wandb_runs.LONGEST_NAME

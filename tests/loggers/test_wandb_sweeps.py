@@ -37,10 +37,6 @@ def command(search: dict[str, Any], suggestion: dict[str, Any]) -> list[str]:
     return words
 
 
-def test_there_are_some() -> None:
-    assert FILES
-
-
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_what_is_suggested_is_one_cell(file: Path) -> None:
     search = yaml(file)

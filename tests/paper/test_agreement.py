@@ -8,7 +8,6 @@ import pytest
 
 from paper.agreement import rows_by_reading, write_note
 from paper.published import published_accuracy
-from scarf_lightning.errors import UsageError
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
 from scarf_lightning.results import CellStore, identity
 from tests.cells import some_record
@@ -36,16 +35,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> CellResults:
     return read_results(cells_of_folder(folder)[0])
 
 
-def test_a_reading_is_what_is_not_the_default(found: CellResults) -> None:
-    rows = rows_by_reading(found, defaults(found))
-
-    means = rows.groupby(["pretrain", "reading"])["accuracy"].mean()
-    assert means.to_dict() == pytest.approx(
-        {("none", "default"): 0.51, ("scarf", "default"): 0.61, ("scarf", LONG): 0.63}
-    )
-    assert len(rows) == 18
-
-
 def test_the_note_and_its_accuracies(found: CellResults, tmp_path: Path) -> None:
     path = tmp_path / "docs" / "agreement.md"
 
@@ -67,11 +56,3 @@ def test_the_note_and_its_accuracies(found: CellResults, tmp_path: Path) -> None
     cells = pd.read_csv(path.with_suffix(".csv"))
     assert len(cells) == 6
     assert cells.loc[cells["reading"] == LONG, "accuracies"].unique().tolist() == ["62.0000 63.0000 64.0000"]
-
-
-def test_without_a_cell_of_the_paper_there_is_no_note(tmp_path: Path) -> None:
-    leave(tmp_path, "pretrain=scarf", id=12345, first=0.5)
-    found = read_results(cells_of_folder(tmp_path)[0])
-
-    with pytest.raises(UsageError, match=r"^No finished trial belongs to a cell that the paper has"):
-        rows_by_reading(found, defaults(found))

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from paper.comparison import agreement, agreement_summary
-from paper.published import AT_CHANCE_IN_PAPER, published_accuracy, published_epochs
+from paper.published import published_accuracy, published_epochs
 
 CELL = ["dataset_id", "regime", "pretrain", "method"]
 
@@ -69,22 +69,6 @@ def test_gains_are_relative_to_the_same_cell_and_what_the_paper_does_not_print_i
     assert its.loc[[("semi25", "none", "control"), ("full", "scarf", "mixup")], "published_epochs"].isna().all()
     summary = agreement_summary(cells, ()).iloc[0]
     assert (summary["cells"], summary["unpublished"]) == (3, 2)
-
-
-def test_networks_on_the_dataset_at_chance_are_flagged_and_left_out() -> None:
-    ids = (6, AT_CHANCE_IN_PAPER)
-    results = results_from([(i, "full", p, "control", [0.8, 0.9]) for i in ids for p in ("none", "scarf")])
-    xgboost = results_from([(AT_CHANCE_IN_PAPER, "full", "none", "xgboost", [0.77, 0.78])])
-
-    cells = beside_paper(pd.concat([results, xgboost], ignore_index=True))
-
-    assert set(cells.loc[cells["at_chance"], "dataset_id"]) == {AT_CHANCE_IN_PAPER}
-    summary = agreement_summary(cells)
-    assert summary["cells"].to_dict() == {
-        ("full", "none", "control"): 1, ("full", "scarf", "control"): 1, ("full", "none", "xgboost"): 1,
-    }  # fmt: skip
-    assert summary["at_chance"].to_dict()["full", "scarf", "control"] == 1
-    assert summary["mean_absolute_difference"].max() < 0.11
 
 
 def test_the_summary_of_a_near_reproduction() -> None:

@@ -89,18 +89,3 @@ def test_cells_with_other_settings_or_data_are_not(tmp_path: Path) -> None:
 
     columns = ["dataset_id", "scaling", "corruption.rate", "seed"]
     assert sorted(chosen[columns].to_numpy().tolist()) == [[11, "zscore", 0.6, 0], [4134, "none", 0.6, 0]]
-
-
-def test_the_dataset_at_chance_is_flagged_and_of_two_data_under_one_id_the_newest_count(tmp_path: Path) -> None:
-    leave(tmp_path, id=40923)
-    leave(tmp_path, id=11, data="b" * 64)
-    results = leave(tmp_path, id=11, data="c" * 64)
-
-    section = paper_section(results, defaults(results))
-
-    (summary,) = table_named(section, "paper-agreement-summary").rows
-    assert [entry.text for entry in summary[3:5]] == ["1", "1"]
-    flagged = {row[1].text: row[-1].text for row in table_named(section, "paper-agreement-cells").rows}
-    assert flagged == {"11": "no", "40923": "yes"}
-    assert section is not None
-    assert not any("two rows for one trial" in getattr(block, "text", "") for block in section.blocks)

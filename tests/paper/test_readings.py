@@ -9,7 +9,7 @@ from scipy import stats
 
 import paper
 from paper.published import published_accuracy
-from paper.readings import against_default, gains_beside, reading_scores, reading_summary
+from paper.readings import against_default, gains_beside
 
 DATASETS = (11, 14, 29)
 LONG = "pretrain.validate_every=10"
@@ -68,49 +68,6 @@ def test_what_both_arms_share_is_gained_over_its_own_control(option: str) -> Non
     gains = gains_beside(both, published()).pivot_table("gain", ["dataset_id", "regime"], "reading")
     np.testing.assert_allclose(gains[option], gains["default"] / 2)
     np.testing.assert_allclose(gains[f"{LONG}, {option}"], gains[LONG] / 2)
-
-
-@pytest.mark.parametrize("option", ["pretrain.patience=30", "loss.temperature=0.1", "finetune.first_layer=pretrained"])
-def test_what_control_has_no_use_for_is_gained_over_the_usual_control(option: str) -> None:
-    rows = trials()
-    scarf = rows[(rows["pretrain"] == "scarf") & (rows["reading"] == "default")]
-    both = pd.concat([rows, scarf.assign(reading=option)])
-    gains = gains_beside(both, published()).pivot_table("gain", ["dataset_id", "regime"], "reading")
-    np.testing.assert_allclose(gains[option], gains["default"])
-
-
-def test_a_summary_regresses_our_gain_on_the_papers() -> None:
-    gains = gains_beside(trials(), published())
-    row = reading_summary(gains).loc[("scarf", "control", LONG, "all")]
-    chosen = gains[gains["reading"] == LONG]
-    slope, _ = np.polyfit(chosen["paper_gain"], chosen["gain"], 1)
-    assert row["slope"] == pytest.approx(slope)
-    assert row["correlation"] == pytest.approx(np.corrcoef(chosen["paper_gain"], chosen["gain"])[0, 1])
-    assert (row["datasets"], row["trials"]) == (3, 5)
-    assert row["relative_gain"] == pytest.approx(np.mean(100 * chosen["gain"] / chosen["control"]))
-    assert row["paper_relative_gain"] == pytest.approx(np.mean(100 * chosen["paper_gain"] / chosen["paper_control"]))
-    assert row["gain_absolute"] == pytest.approx(np.mean(np.abs(chosen["gain"] - chosen["paper_gain"])))
-
-
-def test_scores_are_squared_differences_over_the_errors_of_the_default() -> None:
-    rows = trials()
-    scores = reading_scores(gains_beside(rows, published())).set_index(["dataset_id", "reading"])
-    of_gain, of_level = [], []
-    for regime in REGIMES:
-        place = {"dataset_id": 14, "regime": regime}
-        control, usual, found = (
-            accuracies(rows, **place, pretrain=pretrain, reading=reading)
-            for pretrain, reading in (("none", "default"), ("scarf", "default"), ("scarf", LONG))
-        )
-        papers_control, papers_level = papers("none", **place), papers("scarf", **place)
-        factor = np.sqrt(1 / 5 + 1 / 30)
-        distance = (found - control).mean() - (papers_level - papers_control)
-        of_gain.append((distance / ((usual - control).std(ddof=1) * factor)) ** 2)
-        of_level.append(((found.mean() - papers_level) / (usual.std(ddof=1) * factor)) ** 2)
-        of_level.append(((control.mean() - papers_control) / (control.std(ddof=1) * factor)) ** 2)
-    row = scores.loc[(14, LONG)]
-    assert (row["G"], row["L"]) == pytest.approx((np.mean(of_gain), np.mean(of_level)))
-    assert row["S"] == pytest.approx((row["G"] + row["L"]) / 2)
 
 
 @pytest.mark.slow

@@ -61,21 +61,6 @@ mine:
     assert again == text
 
 
-def test_a_new_part_gets_a_file_and_a_network_its_encoder() -> None:
-    text = part_file("", "A network.", "network", "mine", "m.Mine.from_config", [options_of(Mine)["rate"]])
-
-    assert (
-        text
-        == """\
-# A network.
-name: mine
-encoder:
-  _target_: m.Mine.from_config
-  rate: 0.5 # a share (float; (0, 1])
-"""
-    )
-
-
 def test_a_changed_default_changes_the_main_file_alone_where_it_is() -> None:
     before = (CONF / "train.yaml").read_text()
     options = main_options()

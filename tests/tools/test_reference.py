@@ -7,14 +7,13 @@ from typing import Any, get_type_hints
 import pytest
 
 from scarf_lightning.data.sources import open_source
-from scarf_lightning.errors import UsageError
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.logger_classes import TARGET
 from scarf_lightning.options.option import Option, _kinds_of
-from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, NetworkSettings, PretrainSettings
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.hydra import plain_values
-from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, names_an_estimator, with_a_loss, yaml
-from tools.reference import DESCRIBED, SETTINGS, choices, common_options, shown
+from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, names_an_estimator, yaml
+from tools.reference import DESCRIBED, choices, common_options
 
 SUITE = "cc18-"
 BY_ANOTHER = ("by_data", "by_pretrain")
@@ -46,7 +45,6 @@ PLAIN = [
 COMPOSED = [
     pytest.param(*each.values, id=each.id, marks=pytest.mark.slow if each in PLAIN[1:] else ()) for each in EVERY_FILE
 ]
-NOT_A_RECIPE = [each for each in EVERY_FILE if each.values[0] != "recipe"]
 
 
 def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
@@ -74,16 +72,6 @@ def test_every_file_of_co_training_names_a_task() -> None:
     """A task without a file is chosen by ``cotrain.task``."""
     assert set(names("cotrain")) <= {name for name, cls in parts("pretrain").items() if cls.can_cotrain}
     assert [own(file)["task"] for file in files("cotrain")] == names("cotrain")
-
-
-def defaults_of(group: str, file: Path) -> dict[str, Any]:
-    """The default of each option that a file of this group may set, as the classes have it."""
-    settings = {**SETTINGS, "network": NetworkSettings, "pretrain": PretrainSettings, "cotrain": CotrainSettings}
-    classes = [settings[group]] if group in settings else []
-    axis, name = "pretrain" if group == "cotrain" else group, own(file).get("task", own(file).get("name"))
-    if axis in BASES and name in parts(axis):
-        classes.append(part(axis, name))
-    return {name: each.default for cls in classes for name, each in of_settings(cls).items()}
 
 
 def of_settings(cls: type[Any]) -> dict[str, Option]:
@@ -116,15 +104,6 @@ def flat(options: dict[str, Any], before: str = "") -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", ["group", "time", "column", "files", "task"])
-def test_a_recipe_leaves_out_what_the_chosen_split_does_not_have(rule: str) -> None:
-    assert "copies" not in config_of(f"split={rule}", "recipe=paper").split
-    for copies in ("apart", "together"):
-        with pytest.raises(UsageError, match=r"split\.copies is not an option. The options of split are: name"):
-            config_of(f"split={rule}", "recipe=paper", f"split.copies={copies}")
-
-
-@pytest.mark.slow
 def test_the_papers_recipe_splits_every_row_by_itself() -> None:
     for rule, overrides, copies in (
         ("random", (), "apart"),
@@ -149,17 +128,6 @@ def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) 
     default, chosen = asdict(config_of()), asdict(config_of(f"{group}={file.stem}"))
 
     assert {key for key in default if chosen[key] != default[key]} <= may_change
-
-
-@pytest.mark.parametrize("file", files("cotrain"), ids=lambda file: file.stem)
-def test_a_task_of_co_training_is_the_pretraining_of_its_name(file: Path) -> None:
-    cotrain, pretraining = config_of(f"cotrain={file.stem}").cotrain, config_of(f"pretrain={file.stem}")
-
-    assert cotrain.options == pretraining.pretrain.options
-    if "corruption" in get_type_hints(part("pretrain", file.stem)):
-        assert cotrain.corruption == pretraining.corruption
-    if file.stem in with_a_loss():
-        assert cotrain.loss == pretraining.loss
 
 
 def test_the_defaults_of_a_run_are_those_of_the_classes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,10 +165,6 @@ def test_every_option_of_a_run_is_in_it() -> None:
         assert {option for option in options if option not in known | chosen} <= {
             name.rpartition(".")[0] for name in of_a_group & known
         }
-
-
-def test_a_value_is_written_as_on_the_command_line() -> None:
-    assert [shown(value) for value in (None, True, "German", 0.5)] == ["null", "true", "German", "0.5"]
 
 
 def test_every_default_is_one_of_its_choices_and_every_number_has_its_bounds() -> None:
