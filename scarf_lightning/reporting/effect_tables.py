@@ -14,9 +14,9 @@ from ..intervals import Interval
 from ..metrics import Metric, metric_named
 from ..verdicts.answers import UNDECIDED
 from ..verdicts.effects import Effect, level_over
+from ..verdicts.planning import Product
 from ..verdicts.words import ends_in_words, ends_of, factor_of, shown_answer, signed
 from .blocks import NOTHING, Entry, Table, table
-from .by_axis import Product
 from .questions import Answers, judged_effects
 
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae")

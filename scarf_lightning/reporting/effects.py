@@ -13,7 +13,7 @@ from ..errors import capitalised
 from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import MARGIN, Answer
-from ..verdicts.effects import COMPETITOR, REFERENCE, Cell, Effect, level_over
+from ..verdicts.effects import Cell, Effect, level_over
 from ..verdicts.verdict import Basis
 from ..verdicts.words import effect_in_words, references, shown_answer, signed, unsigned
 from .blocks import Picture
@@ -169,12 +169,11 @@ def label_curve(results: CellResults, options: ReportOptions, effects: Sequence[
     references = dict.fromkeys(effect.reference for effect in effects)
     by_name: dict[str, dict[float, list[Cell]]] = {name: {} for name in references}
     for effect in sorted(effects, key=lambda effect: effect.labels or 0.0):
-        for placed in effect.cells.values():
-            for cell in (placed[REFERENCE], placed[COMPETITOR]):
-                points = by_name.setdefault(cell.name, {}).setdefault(cell.labels or 0.0, [])
-                # Several competitors share a reference.
-                if cell not in points:
-                    points.append(cell)
+        for cell in (*effect.others, *effect.ones):
+            points = by_name.setdefault(cell.name, {}).setdefault(cell.labels or 0.0, [])
+            # Several competitors share a reference.
+            if cell not in points:
+                points.append(cell)
     lines = {name: [_point(cells, results, metric) for cells in curve.values()] for name, curve in by_name.items()}
     words = []
     for name, line in lines.items():

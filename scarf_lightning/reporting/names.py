@@ -15,7 +15,6 @@ from ..results.identity import NULL
 
 Row = Mapping[str, Any]
 
-NO_PRETRAINING = "pretrain=none"
 ALL_LABELS = "all labels"
 ON = "on "
 """How a context begins that names a dataset."""

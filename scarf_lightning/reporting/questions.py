@@ -8,26 +8,14 @@ import pandas as pd
 
 from ..metrics import Metric
 from ..verdicts.answers import UNDECIDED
-from ..verdicts.effects import (
-    Cell,
-    Effect,
-    Sums,
-    answered,
-    best_first,
-    effects_beside,
-    effects_of_labels,
-    effects_of_product,
-    frame_of,
-    star_of,
-)
+from ..verdicts.effects import Cell, Effect, Sums, answered, frame_of
+from ..verdicts.planning import Plan, Product, effects_of
 from ..verdicts.words import sentences
 from .blocks import named
-from .by_axis import Product, product_in
 from .cell_results import CellResults
 from .learning import LEARNS_NOTHING
 from .levels import trials_of
 from .names import text_of
-from .pairing import named_reference, pairs_of
 from .remembered_looks import looks_at, remember_looks
 from .report_options import ReportOptions
 from .worth_table import Valued, worths
@@ -106,8 +94,7 @@ def answers_of(results: CellResults, options: ReportOptions) -> Answers:
         UsageError: no competitor is the reference that the options name.
     """
     effects, product = judged_effects(results, options)
-    found = answered(effects, options.rope, looks_at(results, options))
-    return Answers(results, options, best_first(found), product)
+    return Answers(results, options, answered(effects, options.rope, looks_at(results, options)), product)
 
 
 def judged_effects(results: CellResults, options: ReportOptions) -> tuple[list[Effect], Product | None]:
@@ -116,42 +103,20 @@ def judged_effects(results: CellResults, options: ReportOptions) -> tuple[list[E
     Raises:
         UsageError: no competitor is the reference that the options name.
     """
-    metric, by = options.measure, Sums(options.measure, options.rope)
-    cells = cells_in(results, metric)
-    product = product_in(results, cells, options.reference)
-    if product is not None:
-        effects = effects_of_product(product.cells, product.axes, by)
-    else:
-        star = changes_in(results, cells, options.reference)
-        axes = (", ".join(results.compared),)
-        by_label = {cell.key: cell for cell in cells}
-        pairs = star or [
-            (by_label[one], by_label[other], words) for one, other, words in pairs_of(results, options.reference)
-        ]
-        measured = [pair for pair in pairs if pair[0].trials.values and pair[1].trials.values]
-        effects = effects_beside(measured, by, kind="change" if star else "competitor", axes=axes)
-    return [*effects, *effects_of_labels(effects, by)], product
-
-
-def changes_in(
-    results: CellResults, cells: Sequence[Cell], reference: str | None = None
-) -> list[tuple[Cell, Cell, str]]:
-    """Each change of one thing beside the base, if the cells are a star, see `verdicts.effects.star_of`."""
-    names = results.competition.names
-    bases = None if reference is None else {names[label] for label in named_reference(results, reference)}
-    if results.competition.budgets is not None or len(bases or ()) > 1:
-        return []
-    return star_of(cells, results.axes, bases)
+    usual = {axis: text_of(value) for axis, value in results.usual.items() if value is not None}
+    cells = cells_in(results, options.measure)
+    plan = Plan(cells, results.axes, results.compared, options.reference, usual)
+    return effects_of(plan, Sums(options.measure, options.rope))
 
 
 def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
-    """The cells of a report as the evaluator takes them, by their labels."""
+    """The cells of a report as the planner takes them, by their labels."""
     competing = results.competition
-    contexts = set(competing.contexts.values())
+    # A context that all cells share says nothing, unless it is a number of labels.
+    is_said = len(set(competing.contexts.values())) > 1 or competing.budgets is not None
     cells = []
     for label, row in results.rows.items():
-        # A context that all cells share says nothing, unless it is a number of labels.
-        is_said = len(contexts) > 1 or competing.budgets is not None
+        is_baseline = row["method"] == LEARNS_NOTHING
         cell = Cell(
             table=row["dataset"],
             name=competing.names[label],
@@ -160,9 +125,9 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
             context=competing.contexts[label] if is_said else "",
             labels=None if competing.budgets is None else competing.budgets[label],
             key=label,
-            fault="" if row["method"] == LEARNS_NOTHING else results.sign_of(label),
+            fault="" if is_baseline else results.sign_of(label),
             has_network=row.get("network") is not None,
-            is_baseline=row["method"] == LEARNS_NOTHING,
+            is_baseline=is_baseline,
         )
         cells.append(cell)
     return cells

@@ -106,7 +106,7 @@ def _question(effect: Effect, metric: str) -> dict[str, Any]:
 def _fingerprints(results: CellResults, effect: Effect) -> list[set[Pair]]:
     """The fingerprints of both cells of each pair, table by table: the names of their folders."""
     tables: dict[str, set[Pair]] = {}
-    for cell, reference in effect.pairs:
-        pair = results.folders[cell].name, results.folders[reference].name
-        tables.setdefault(results.rows[cell]["dataset"], set()).add(pair)
+    for one, other in zip(effect.ones, effect.others, strict=True):
+        pair = results.folders[one.key].name, results.folders[other.key].name
+        tables.setdefault(one.table, set()).add(pair)
     return list(tables.values())

@@ -10,8 +10,7 @@ from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
 from .advice import trials_sentence
 from .cell_results import ReportedCell, read_results
-from .pairing import pairs_of
-from .questions import Answers, answers_of
+from .questions import Answers, answers_of, judged_effects
 from .report_options import ReportOptions
 
 
@@ -68,4 +67,4 @@ def check_reference(cells: Sequence[Cell]) -> None:
     reference = cells[0].config.reference
     if reference is not None:
         wanted = [reported(cell, cell.axes(), None) for cell in cells]
-        pairs_of(read_results(wanted), reference)
+        judged_effects(read_results(wanted), ReportOptions(reference=reference))

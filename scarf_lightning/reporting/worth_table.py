@@ -45,7 +45,7 @@ def _worth(comparison: Effect, results: CellResults, metric: Metric) -> Worth | 
     numbers = _numbers_of_labels(curves, results)
     if comparison.labels not in numbers:
         return None
-    competitor = [trials_of(results, cell, metric) for cell, _ in comparison.pairs]
+    competitor = [cell.trials for cell in comparison.ones]
     reference: list[dict[float, Trials]] = []
     for curve in curves:
         measured = {budget: cell for budget, cell in curve.items() if budget in numbers}
@@ -57,7 +57,7 @@ def _curves(comparison: Effect, results: CellResults) -> list[dict[float, int]]:
     """The cells of the reference by budget, on each dataset of a comparison."""
     competing = results.competition
     assert competing.budgets is not None
-    curves: dict[str, dict[float, int]] = {dataset: {} for dataset in comparison.datasets}
+    curves: dict[str, dict[float, int]] = {dataset: {} for dataset in comparison.cells}
     for label, budget in competing.budgets.items():
         dataset = str(results.rows[label]["dataset"])
         if competing.names[label] == comparison.reference and dataset in curves:

@@ -14,7 +14,6 @@ from .answers import ANSWERS, Answer, Levels, answer_of
 from .centres import median_gain, median_levels
 from .compare import ComparedResults, compare
 from .effects import Cell, Effect, answered, frame_of
-from .factors import Contrast, interactions, judge_contrast, main_effects
 from .frame import Trials, combined, verdict_on
 from .influence import added_values, row_values
 from .pairs import (
@@ -39,12 +38,12 @@ from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables,
 from .worth import Worth, worth_in_labels
 
 __all__ = [
-    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "Cell", "ComparedResults", "Contrast", "Effect", "ErrorParts",
+    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "Cell", "ComparedResults", "Effect", "ErrorParts",
     "Grid", "Interval", "Levels", "Pair", "ScoreArray", "TTest", "Test", "Trials", "Verdict",
     "WinMatrix", "Worth", "added_values", "against", "answer_of", "answered", "answers_together", "cell_means",
     "chance_of_answer", "combined", "compare", "compared_pairs", "error_parts", "frame_of",
-    "gain_table", "holm", "interactions", "judge", "judge_contrast", "judge_rows", "judge_tables",
-    "main_effects", "mean_interval", "median_gain", "median_levels", "overlap_ratio", "paired_test",
+    "gain_table", "holm", "judge", "judge_rows", "judge_tables",
+    "mean_interval", "median_gain", "median_levels", "overlap_ratio", "paired_test",
     "pretraining_grid", "reference_win_matrix", "relative_gains", "row_values", "rows_interval",
     "score_array", "scores_of", "unseen_values", "verdict_on", "welch_test",
     "win_matrix", "worth_in_labels",

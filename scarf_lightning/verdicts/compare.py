@@ -7,26 +7,14 @@ from numbers import Integral, Real
 
 import pandas as pd
 
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..intervals import FEWEST_TABLES, TEST_TO_TRAIN
 from ..metrics import Metric, metric_named
 from .answers import MARGIN
-from .effects import (
-    ON,
-    Cell,
-    Effect,
-    Sums,
-    answered,
-    best_first,
-    effects_beside,
-    effects_of_labels,
-    effects_of_product,
-    frame_of,
-    product_of,
-    star_of,
-)
+from .effects import ON, Cell, Effect, Sums, answered, frame_of
 from .frame_columns import Splits, Tables, check_frame, levels_of_tables, tables_by_labels
 from .looks import Look
+from .planning import Plan, effects_of
 from .scores import NOT_USED
 from .words import sentences
 from .worth import Worth, worth_of_trials, worth_sentence
@@ -132,20 +120,22 @@ def compare(
     _check_options(margin, test_to_train, n_trained, measure)
     before = _looks(looks)
     check_frame(frame)
-    options: dict[str, dict[str, Hashable]] = {}
+    options: dict[str, dict[str, str]] = {}
     if factors:
         frame, options = _with_competitors(frame, factors)
     by_labels = tables_by_labels(frame, labels, measure, Splits(test_to_train, n_trained))
     cells = _cells(by_labels, options)
-    names = list(dict.fromkeys(cell.name for cell in cells))
+    if not cells:
+        raise UsageError(f"The frame has no value of {measure.name}; fill its column.")
     if reference is None and not factors:
-        raise UsageError(f"compare needs a reference; the competitors of this frame are: {', '.join(names)}.")
-    if reference is not None and str(reference) not in names:
-        fault = f"reference={reference} is no competitor with a value of {measure.name} in this frame"
-        raise UsageError(unknown_name(fault, str(reference), names, "its competitors"))
-    by = Sums(measure, margin)
-    effects = _effects(cells, factors, None if reference is None else str(reference), by)
-    effects = best_first(answered([*effects, *effects_of_labels(effects, by)], margin, lambda _: before))
+        names = ", ".join(dict.fromkeys(cell.name for cell in cells))
+        raise UsageError(f"compare needs a reference; the competitors of this frame are: {names}.")
+    named = None if reference is None else str(reference)
+    # The first setting is the usual one.
+    found, _ = effects_of(Plan(cells, factors, factors, named, cells[0].options), Sums(measure, margin))
+    if not found:
+        raise UsageError("No other competitor shares a table and a trial with the reference; name another one.")
+    effects = answered(found, margin, lambda _: before)
     return ComparedResults(
         metric=measure,
         margin=margin,
@@ -174,9 +164,7 @@ def _looks(trials: Sequence[int]) -> list[Look]:
     return [Look(n) for n in trials]
 
 
-def _with_competitors(
-    frame: pd.DataFrame, factors: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, dict[str, Hashable]]]:
+def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
     """The frame with a competitor for each setting of the factors, and the values of each."""
     if isinstance(factors, str) or len(set(factors)) < max(2, len(factors)):
         raise UsageError("factors needs two columns or more, each once; one is a competitor.")
@@ -185,14 +173,20 @@ def _with_competitors(
             raise UsageError(f"The frame lacks the column {column}, which factors names.")
     values = frame[list(factors)].astype(object)
     settings = list(values.where(values.notna(), None).itertuples(index=False, name=None))
-    names = [", ".join(NOT_USED if value is None else str(value) for value in setting) for setting in settings]
-    options = {}
-    for name, setting in zip(names, settings, strict=True):
-        options[name] = {axis: value for axis, value in zip(factors, setting, strict=True) if value is not None}
+    names, options = [], {}
+    for setting in settings:
+        its = {axis: _text_of(value) for axis, value in zip(factors, setting, strict=True) if value is not None}
+        names.append(", ".join(its.get(axis, NOT_USED) for axis in factors))
+        options[names[-1]] = its
     return frame.assign(competitor=names), options
 
 
-def _cells(by_labels: Mapping[float, Tables], options: Mapping[str, Mapping[str, Hashable]]) -> list[Cell]:
+def _text_of(value: Hashable) -> str:
+    """A value as the command line has it: 1.0 is 1."""
+    return str(value).removesuffix(".0")
+
+
+def _cells(by_labels: Mapping[float, Tables], options: Mapping[str, Mapping[str, str]]) -> list[Cell]:
     """The cells of a frame. Each of two to five tables is a context, because a claim over tables needs six."""
     tables = dict.fromkeys(table for placed in by_labels.values() for table, _ in placed)
     are_few = 1 < len(tables) < FEWEST_TABLES
@@ -204,35 +198,6 @@ def _cells(by_labels: Mapping[float, Tables], options: Mapping[str, Mapping[str,
             number = n if labels else None
             cells.append(Cell(table, name, trials, options.get(name, {}), context, number))
     return cells
-
-
-def _effects(cells: Sequence[Cell], factors: Sequence[str], reference: str | None, by: Sums) -> list[Effect]:
-    """The effects of a product or of a star, if the cells are one, and else of each competitor beside the reference.
-
-    Raises:
-        UsageError: nothing can be compared with the reference.
-    """
-    if factors and reference is None:
-        axes = {axis: list(dict.fromkeys(cell.options.get(axis) for cell in cells)) for axis in factors}
-        settings = {tuple(cell.options.values()) for cell in cells}
-        are_used = all(len(cell.options) == len(axes) for cell in cells)
-        if are_used and len(settings) == math.prod(map(len, axes.values())):
-            whole, _ = product_of(cells, axes)
-            effects = effects_of_product(whole, axes, by)
-            if effects and all(effect.verdict.trials for effect in effects):
-                return effects
-    if factors and (star := star_of(cells, factors, None if reference is None else [reference])):
-        return effects_beside(star, by, kind="change")
-    name = cells[0].name if reference is None else reference
-    references = {(cell.table, cell.context): cell for cell in cells if cell.name == name}
-    pairs = []
-    for cell in cells:
-        other = references.get((cell.table, cell.context))
-        if cell.name != name and other is not None and cell.trials.values.keys() & other.trials.values.keys():
-            pairs.append((cell, other, name))
-    if not pairs:
-        raise UsageError(f"No other competitor shares a table and a trial with {name}; name another reference.")
-    return effects_beside(pairs, by, axes=("competitor",))
 
 
 def _worth(by_labels: Mapping[float, Tables], effect: Effect, metric: Metric) -> Worth | None:

@@ -15,8 +15,7 @@ from scarf_lightning.reporting.advice import trials_sentence
 from scarf_lightning.reporting.blocks import to_latex
 from scarf_lightning.reporting.cell_results import CellResults, ReportedCell, read_results
 from scarf_lightning.reporting.effects import effects_figure, effects_picture
-from scarf_lightning.reporting.pairing import pairs_of
-from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.questions import answers_of, judged_effects
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import Effect, ErrorParts
 from scarf_lightning.verdicts.answers import ALONE, Levels
@@ -194,10 +193,11 @@ def test_a_rival_is_ahead_or_behind_and_does_not_hurt_the_network() -> None:
 
 def of_recipes(*cells: tuple[str, Mapping[str, Any]]) -> CellResults:
     """Cells that a recipe asks for, by their columns; the first has the usual ones."""
-    wanted = [
-        ReportedCell(ALIKE | dict(columns), None, None, 1, ("pretrain=none", f"recipe={recipe}"))
-        for recipe, columns in cells
-    ]
+    wanted = []
+    for recipe, columns in cells:
+        asked = ("pretrain=none", f"recipe={recipe}")
+        rows = [{"trial": 0, "accuracy": 0.5}]
+        wanted.append(ReportedCell(ALIKE | dict(columns), None, None, 1, asked, rows=rows))
     return read_results(wanted, usual=dict(cells[0][1]))
 
 
@@ -218,12 +218,6 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
         # An option beside a recipe is named by its value.
         (of_recipes(("paper", {"fit_on": "all"}), ("paper", {"fit_on": "train"})),
          [(1, 0, "fit_on=train", "fit_on=all")]),
-        # Two axes are named by what is unusual.
-        (results_of([a_cell(HIGH, pretrain="scarf", corruption=c, corruption__rate=r)
-                     for c in ("marginal", "mean") for r in (0.3, 0.6)], usual=USUAL),
-         [(0, 1, "corruption=marginal, corruption.rate=0.3", "corruption=marginal, corruption.rate=0.6"),
-          (2, 1, "corruption=mean, corruption.rate=0.3", "corruption=marginal, corruption.rate=0.6"),
-          (3, 1, "corruption=mean, corruption.rate=0.6", "corruption=marginal, corruption.rate=0.6")]),
         # A pre-training is paired with what lacks it alone, and mixup with the nearest network without one.
         (results_of([a_cell(LOW, regime="semi25"), a_cell(HIGH, corruption__rate=0.3, **PRETRAINED),
                      a_cell(HIGH, corruption__rate=0.6, **PRETRAINED),
@@ -233,19 +227,15 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
           (2, 0, "pretrain=scarf, method=control, corruption.rate=0.6", "pretrain=none, method=control"),
           (3, 0, "pretrain=scarf, method=mixup, corruption.rate=0.6", "pretrain=none, method=control"),
           (4, 0, "pretrain=none, method=scarf_augment", "pretrain=none, method=control")]),
-        # Scalings are paired with themselves.
-        (results_of([a_cell(HIGH, scaling=scaling, pretrain=pretrain)
-                     for scaling in ("zscore", "minmax") for pretrain in ("none", "scarf")]),
-         [(1, 0, "pretrain=scarf, scaling=zscore", "pretrain=none, scaling=zscore"),
-          (3, 2, "pretrain=scarf, scaling=minmax", "pretrain=none, scaling=minmax")]),
     ],
 )  # fmt: skip
 def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list[tuple[int, int, str, str]]) -> None:
     names = results.competition.names
 
-    found = pairs_of(results)
+    effects, _ = judged_effects(results, ReportOptions())
 
-    assert [(cell, reference, names[cell], names[reference]) for cell, reference, _ in found] == pairs
+    found = sorted((one.key, other.key) for each in effects for one, other in zip(each.ones, each.others, strict=True))
+    assert [(cell, reference, names[cell], names[reference]) for cell, reference in found] == pairs
     assert set(results.competition.contexts.values()) == {""}
 
 

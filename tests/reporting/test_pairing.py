@@ -7,8 +7,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.pairing import pairs_of
-from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.questions import answers_of, judged_effects
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.reporting.sentences import title_of
 from tests.reporting.cell_results import a_cell, over_labels, results_of
@@ -20,8 +19,8 @@ cell = partial(a_cell, VALUES)
 
 
 def compared(results: CellResults, reference: str | None = None) -> list[tuple[str, str, str]]:
-    its = results.competition
-    return [(its.names[one], its.names[other], its.contexts[one]) for one, other, _ in pairs_of(results, reference)]
+    effects, _ = judged_effects(results, ReportOptions(reference=reference))
+    return [(each.what, each.reference, each.context) for each in effects if each.kind != "interaction"]
 
 
 def few(labels: int, **columns: Any) -> Any:
@@ -86,10 +85,10 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
     ]
     results = results_of([*cells, cell(network=None, method="random_forest")], usual={"network": "mlp"})
 
-    pairs = {pair.cell: pair.reference for pair in pairs_of(results)}
+    effects, _ = judged_effects(results, ReportOptions())
 
-    assert pairs == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
-    assert {pair.against for pair in pairs_of(results)} == {"pretrain=none"}
+    assert {one.ones[0].key: one.others[0].key for one in effects} == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
+    assert {each.against for each in effects} == {"pretrain=none"}
 
 
 def test_readings_are_compared_with_all_columns() -> None:
@@ -113,7 +112,7 @@ def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
         effects = answers_of(THREE, ReportOptions(reference=reference)).effects
         assert {each.reference for each in effects} == {scarf}
     with pytest.raises(UsageError) as refused:
-        pairs_of(THREE, "scraf")
+        answers_of(THREE, ReportOptions(reference="scraf"))
     assert str(refused.value) == (
         "reference=scraf is no competitor of these results. Did you mean scarf? Name a competitor, or a value of an "
         "option in which they differ (pretrain, method). The competitors are: 'pretrain=none, method=control', "

@@ -53,7 +53,7 @@ def test_each_look_is_as_strict_as_the_looks_before_demand(tmp_path: Path) -> No
 
 def test_the_same_look_again_costs_nothing_and_another_comparison_has_its_own(tmp_path: Path) -> None:
     first = look(tmp_path, 10)
-    assert look(tmp_path, 10) == first
+    assert look(tmp_path, 10).row == first.row
     assert len(read_looks(tmp_path)) == 1
 
     assert look(tmp_path, 20, name="vime").looks == (20,)

@@ -17,7 +17,8 @@ from scarf_lightning.reporting.cell_results import (
     narrowed,
     read_results,
 )
-from scarf_lightning.reporting.pairing import pairs_of
+from scarf_lightning.reporting.questions import judged_effects
+from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import CellStore, fingerprint, identity
 from scarf_lightning.results.identity import as_column
 from tests.cells import some_config, some_record
@@ -137,7 +138,7 @@ def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
     cells, _, _ = cells_of_folder(tmp_path)
 
     results = read_results(cells)
-    assert len(pairs_of(results)) == 1
+    assert len(judged_effects(results, ReportOptions())[0]) == 1
     assert "[a,b]" in "".join(results.competition.names.values())
     for asked, left in (("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)):
         assert len(narrowed(cells, [f"corruption.columns={asked}"])) == left

@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.verdicts import Cell, Effect, Trials, answered
-from scarf_lightning.verdicts.effects import Sums, effects_beside
+from scarf_lightning.verdicts import Cell, Effect, answered
+from scarf_lightning.verdicts.effects import Sums
+from scarf_lightning.verdicts.planning import Plan, effects_of
 from scarf_lightning.verdicts.words import WITHOUT_PREDICTIONS, effect_in_words, ends_of, sentences, unsigned, won
+from tests.verdicts.worlds import cell
 
 ERROR = Metric("error_rate", "error rate", False, (0.0, 1.0), lambda _, __: 0.0)
 ACCURACY, LOG_LOSS, MCC = map(metric_named, ("accuracy", "log_loss", "mcc"))
@@ -18,20 +19,16 @@ NOISE = np.random.default_rng(0).normal(0, 0.002, (9, 12))
 NOISE -= NOISE.mean(axis=1, keepdims=True)
 
 
-def gaining(**gains: float) -> list[tuple[Cell, Cell, str]]:
-    """Competitors that gain so much over no pre-training, which has 60 %."""
-    cells = [Cell("iris", "none", Trials(dict(enumerate(0.6 + NOISE[0]))))]
-    for place, (name, gain) in enumerate(gains.items(), 1):
-        cells.append(Cell("iris", name, Trials(dict(enumerate(0.6 + gain + NOISE[place])))))
-    return [(cell, cells[0], "no pre-training") for cell in cells[1:]]
+def gaining(**gains: float) -> list[Cell]:
+    """No pre-training, which has 60 %, and competitors that gain so much over it."""
+    return [cell("none", 0.6 + NOISE[0])] + [
+        cell(name, 0.6 + g + NOISE[n]) for n, (name, g) in enumerate(gains.items(), 1)
+    ]
 
 
-def changed(cell: Cell, **known: Any) -> Cell:
-    return replace(cell, **known)
-
-
-def found(pairs: list[tuple[Cell, Cell, str]], **known: Any) -> list[Effect]:
-    return answered(effects_beside(pairs, Sums(ACCURACY), **known))
+def found(cells: list[Cell], reference: str | None = "none", axes: tuple[str, ...] = ()) -> list[Effect]:
+    effects, _ = effects_of(Plan(cells, axes, axes, reference, {}), Sums(ACCURACY))
+    return answered(effects)
 
 
 (SOME,) = found(gaining(SCARF=0.1))
@@ -86,70 +83,67 @@ def test_what_was_won_is_trials_of_one_dataset_or_datasets() -> None:
 def test_a_competitor_has_a_sentence_with_where_and_beside_what() -> None:
     first, *others = sentences([SOME], ACCURACY)
 
-    assert first.startswith("On iris, beside no pre-training: SCARF helps, +10.0")
+    assert first.startswith("On iris, beside none: SCARF helps, +10.0")
     assert first.endswith("); better in 12 of 12 trials.")
     assert others == [WITHOUT_PREDICTIONS, "Holds for iris; other tables may differ."]
 
 
 def test_a_few_competitors_have_a_clause_each_and_of_many_the_sure_ones_come_first() -> None:
     three = sentences(found(gaining(SCARF=0.1, VIME=0.0, BT=-0.1)), ACCURACY)[0]
-    assert three.startswith("On iris, beside no pre-training: SCARF helps, +")
+    assert three.startswith("On iris, beside none: SCARF helps, +")
     assert "; BT hurts, −" in three
     assert three.endswith("; 12 trials.")
 
     some = [replace(SOME, what=f"c{n}", values=(f"c{n}",), claimed="undecided") for n in range(7)]
     many = sentences([*some, SOME], ACCURACY)[0]
-    assert many.startswith("On iris, beside no pre-training: SCARF helps, +")
+    assert many.startswith("On iris, beside none: SCARF helps, +")
     assert "; 2 more in the table; 12 trials." in many
 
 
 def test_over_labels_a_competitor_has_one_sentence_with_each_number() -> None:
-    pairs = []
+    cells = []
     for labels, gain in ((200, 0.02), (20, 0.1)):
-        ((cell, reference, words),) = gaining(SCARF=gain)
-        known = {"labels": labels, "context": f"{labels} labels"}
-        pairs.append((changed(cell, **known), changed(reference, **known), words))
+        cells += [replace(each, labels=labels, context=f"{labels} labels") for each in gaining(SCARF=gain)]
 
-    (first, *_) = sentences(found(pairs), ACCURACY)
+    (first, *_) = sentences(found(cells), ACCURACY)
 
-    assert first.startswith("SCARF on iris, beside no pre-training: helps with 20 labels, +10.0")
+    assert first.startswith("SCARF on iris, beside none: helps with 20 labels, +10.0")
     assert "; helps with 200 labels, +2.0" in first
 
 
 def test_a_rival_is_ahead_or_behind_in_a_sentence_of_its_own() -> None:
-    (cell, reference, words), *others = gaining(trees=0.1, SCARF=0.05)
-    rival = changed(cell, has_network=False, options={"method": "trees"})
+    reference, trees, scarf = gaining(trees=0.1, SCARF=0.05)
+    rival = replace(trees, has_network=False, options={"method": "trees"})
 
-    first, second, *_ = sentences(found([(rival, reference, words), *others]), ACCURACY)
+    first, second, *_ = sentences(found([reference, rival, scarf]), ACCURACY)
 
     assert "trees is ahead, +10.0" in first
     assert "SCARF helps" in second
 
 
 def test_many_labels_help_in_the_plural() -> None:
-    ((cell, reference, _),) = gaining(SCARF=0.1)
-    pair = changed(cell, name="200 labels"), changed(reference, name="20 labels"), "20 labels"
+    few, many = gaining(more=0.1)
+    cells = [replace(few, name="20 labels"), replace(many, name="200 labels")]
 
-    assert sentences(found([pair]), ACCURACY)[0].startswith("On iris, beside 20 labels: 200 labels help, +")
+    assert sentences(found(cells, "20 labels"), ACCURACY)[0].startswith("On iris, beside 20 labels: 200 labels help, +")
 
 
 def test_a_constant_that_beats_the_network_is_named_and_another_is_not() -> None:
-    ((cell, reference, words), scarf) = gaining(constant=0.1, SCARF=0.0)
-    beating = changed(cell, is_baseline=True)
+    none, constant, scarf = gaining(constant=0.1, SCARF=0.0)
+    cells = [none, replace(constant, is_baseline=True), scarf]
 
-    every = sentences(found([(beating, reference, words), scarf]), ACCURACY)
-    (sentence,) = [each for each in every if "constant" in each]
-    assert sentence.startswith("The constant answer beats no pre-training: +10.00 points of accuracy (95 %: +")
-    losing = sentences(found([(reference, beating, "the constant"), scarf]), ACCURACY)
+    (sentence,) = [each for each in sentences(found(cells), ACCURACY) if "constant" in each]
+    assert sentence.startswith("The constant answer beats none: +10.00 points of accuracy (95 %: +")
+    losing = sentences(found([replace(none, is_baseline=True), constant, scarf], "constant"), ACCURACY)
     assert not [each for each in losing if "beats" in each]
 
 
 def test_each_change_of_a_star_has_a_sentence_after_the_base() -> None:
-    pairs = [
-        (cell, changed(base, name="a=0, b=0"), "the base") for cell, base, _ in gaining(**{"a=1": 0.1, "b=1": 0.0})
-    ]
+    cells = gaining(a=0.1, b=0.0)
+    settings = ({"a": "0", "b": "0"}, {"a": "1", "b": "0"}, {"a": "0", "b": "1"})
+    star = [replace(each, options=options) for each, options in zip(cells, settings, strict=True)]
 
-    base, first, second, *_ = sentences(found(pairs, kind="change"), ACCURACY)
+    base, first, second, *_ = sentences(found(star, None, ("a", "b")), ACCURACY)
 
     assert base.startswith("Base: a=0, b=0, accuracy 60.0")
     assert first.startswith("a=1: helps, +10.0")

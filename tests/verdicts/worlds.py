@@ -1,0 +1,27 @@
+"""Small worlds that tests of verdicts share: cells, and trials with the values of their rows."""
+
+from typing import Any
+
+import numpy as np
+
+from scarf_lightning.verdicts import Cell, Trials
+from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split
+
+TRIALS, ROWS = 6, 80
+
+
+def cell(name: str, values: Any, table: str = "iris", **known: Any) -> Cell:
+    """A cell with these values of its trials."""
+    return Cell(table, name, Trials(dict(enumerate(np.asarray(values).tolist())), test_to_train=1 / 9), **known)
+
+
+def right_in_rows(seed: int, level: float) -> tuple[Trials, np.ndarray]:
+    """Trials that test half of the rows, and which of all rows are right in each trial ``(TRIALS, ROWS)``."""
+    split, random = np.random.default_rng(0), np.random.default_rng(seed)
+    right = random.random((TRIALS, ROWS)) < level + random.uniform(-0.2, 0.2, ROWS)
+    rows = {}
+    for trial in range(TRIALS):
+        test = np.sort(split.permutation(ROWS)[: ROWS // 2])
+        rows[trial] = RowsOfTrial(test, right[trial, test].astype(float), np.array([[1.0, 0.0]]), test)
+    values = {trial: float(each.values.mean()) for trial, each in rows.items()}
+    return Trials(values, rows, Split("random", 40.0)), right
