@@ -6,10 +6,22 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.trying import check_module
-from tests.trying.mistakes import MISTAKES, corruption
+from tests.trying.mistakes import AGAIN, ALONE, MISTAKES, corruption
+
+LATE = (AGAIN, ALONE, "other numbers in ", "m.Bad ")
+"""Words on what is found once a part has trained several times; two of these are tried by the fast tests."""
+FAST = ("torch's own draws", "a mean over trials")
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+def cases() -> list[object]:
+    found = []
+    for name, (_, words) in MISTAKES.items():
+        is_late = (words in LATE or words.startswith("Note: ")) and name not in FAST
+        found.append(pytest.param(name, marks=pytest.mark.slow if is_late else ()))
+    return found
+
+
+@pytest.mark.parametrize("mistake", cases())
 def test_a_mistake_is_one_sentence(mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, words = MISTAKES[mistake]
     (tmp_path / "m.py").write_text(source, encoding="utf-8")

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.methods import SingleFitMethod
 from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
@@ -21,20 +20,10 @@ NEEDS_A_TASK = "task"
 GOOD = corruption("x.median(dim=-2, keepdim=True).values")
 
 
-def _cases() -> list[object]:
-    cases = []
-    for axis in BASES:
-        for name, cls in parts(axis).items():
-            # These train models, or have wide layers.
-            trains = axis == "method" and not issubclass(cls, SingleFitMethod)
-            is_slow = trains or name in ("realmlp", "ft_transformer", "mlp_ple", "mlp_plr")
-            if name != NEEDS_A_TASK:
-                cases.append(pytest.param(axis, name, marks=pytest.mark.slow if is_slow else ()))
-    return cases
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("axis", "name"), _cases())
+@pytest.mark.parametrize(
+    ("axis", "name"), [(axis, name) for axis in BASES for name in parts(axis) if name != NEEDS_A_TASK]
+)
 def test_every_part_of_the_package_is_taken(axis: str, name: str) -> None:
     found = check_part(parts(axis)[name], axis)
     assert found.fault is None
@@ -45,6 +34,7 @@ def test_every_metric_is_taken(metric: Metric) -> None:
     assert check_metric(metric).fault is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block",
     [block for block in blocks_of(ROOT / "docs" / "plugins.md") if "ClassVar[str]" in block.code],
@@ -69,12 +59,15 @@ def used(*overrides: str) -> list[Config]:
     return [Composer(["plugins=[m]"])(("plugins=[m]", *overrides))]
 
 
-def test_a_part_is_tried_once_in_a_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_is_tried_once_in_a_process_and_leaves_the_users_generators_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "m.py").write_text(GOOD, encoding="utf-8")
     tried, trained = list[object](), part_check.Trained
     monkeypatch.setattr(part_check, "Trained", lambda *asked: tried.append(asked) or trained(*asked))
-    configs = used("corruption=bad")
+    configs, before = used("corruption=bad"), torch.random.get_rng_state()
     assert check_used([*configs, *configs]) == []
+    assert torch.equal(torch.random.get_rng_state(), before)
     assert check_used(configs) == []
     assert len(tried) == 2 * 4, "on two tables among three trials, alone twice, and once more"
 
@@ -106,13 +99,6 @@ def test_a_note_is_said_before_each_run(folder: Path) -> None:
     (folder / "m.py").write_text(corruption("x"), encoding="utf-8")
     configs = used("corruption=bad")
     assert check_used(configs) == check_used(configs) == ["m.Bad changes nothing: each view is the row itself."]
-
-
-def test_the_users_generators_are_left_alone(folder: Path) -> None:
-    (folder / "m.py").write_text(GOOD, encoding="utf-8")
-    before = torch.random.get_rng_state()
-    check_module("m")
-    assert torch.equal(torch.random.get_rng_state(), before)
 
 
 @pytest.mark.parametrize(
