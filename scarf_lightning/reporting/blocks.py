@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from ..metrics import number as number
-from ..notebook import grid, paragraph
 from ..screen import escaped, spreadsheet
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""
-        return paragraph(self.caption) + grid(self.columns, self.texts(str), numeric=self.numeric)
+        shown = pd.DataFrame(self.texts(str), columns=self.columns)
+        return f"<p>{escape(self.caption)}</p>{shown.to_html(index=False)}"
 
 
 Block = Paragraph | Picture | Table
