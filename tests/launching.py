@@ -1,4 +1,4 @@
-"""A launcher that starts no process: its jobs run `train.py`'s loop over a chunk here, with training made up."""
+"""A launcher that starts no process: its jobs run `train.py`'s loop here, with training made up."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,16 +9,16 @@ from omegaconf import OmegaConf
 
 from scarf_lightning.cli import running
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.chunks import read_chunk
+from scarf_lightning.sweeping.jobs import read_job
 from scarf_lightning.training.cell_loop import CellLoop
 
 Train = Callable[[Cell], object]
 
 
 class FakeLauncher:
-    """Runs each chunk by `train_job`, with this function in place of `train_cell`.
+    """Runs each job by `train_job`, with this function in place of `train_cell`.
 
-    ``launched`` holds the overrides of every cell of every chunk, ``asked`` those of every job without its file.
+    ``launched`` holds the overrides of every cell of every job, ``asked`` those of every job without its file.
     """
 
     def __init__(self, train_cell: Train) -> None:
@@ -35,8 +35,8 @@ class FakeLauncher:
         assert last.key_or_group == "chunk.file"
         file = last.value()
         self.asked.append(overrides[:-1])
-        self.launched.append([cell.overrides for cell in read_chunk(str(file))])
+        self.launched.append([cell.overrides for cell in read_job(str(file))])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(CellLoop, "train_cell", lambda _, cell: self._train_cell(cell))
+            patch.setattr(CellLoop, "train_cell", lambda _, cell, trials: self._train_cell(cell))
             running.train_job(OmegaConf.create({"chunk": {"file": file}}))
         return JobReturn(overrides=overrides, status=JobStatus.COMPLETED)

@@ -15,8 +15,8 @@ from omegaconf import DictConfig
 from .slurm_launcher import SlurmLauncher
 
 if TYPE_CHECKING:
-    from scarf_lightning.sweeping.chunks import Launch
     from scarf_lightning.sweeping.composer import Composer
+    from scarf_lightning.sweeping.jobs import Launch
 
 PACKAGES = {"joblib": "hydra_plugins.hydra_joblib_launcher"}
 """Launchers of other packages, by name."""
@@ -80,7 +80,7 @@ class ScarfSweeper(Sweeper):
         request = expand(arguments, self.composer(arguments))
         check_before_training(request.cells, request.sweep)
         with ended_by_signals():
-            return run(request, self.launch(terminal.say), terminal, self.launcher_name, OwnTraining())
+            return run(request, OwnTraining(), terminal, self.launch(terminal.say))
 
     def composer(self, arguments: list[str]) -> "Composer":
         """The composer of cells."""
@@ -91,14 +91,16 @@ class ScarfSweeper(Sweeper):
         check_hydra(self.config.hydra, has_launcher=self.launcher_name != "basic")
         return Composer([*self.config.hydra.overrides.hydra, *arguments])
 
-    def launch(self, say: Callable[[str], None]) -> "Launch":
-        """The way in which jobs are started."""
+    def launch(self, say: Callable[[str], None]) -> "Launch | None":
+        """The way in which another launcher than Hydra's basic one starts jobs."""
         from scarf_lightning.options.checking import checked
-        from scarf_lightning.sweeping.chunks import by
+        from scarf_lightning.sweeping.jobs import by
         from scarf_lightning.sweeping.slurm import Slurm, SlurmOptions
 
+        if self.launcher_name == "basic":
+            return None
         assert self._launcher is not None
-        # One array holds all chunks, and Hydra's interface knows single jobs alone.
+        # One array holds all jobs, and Hydra's interface knows single jobs alone.
         if isinstance(self._launcher, SlurmLauncher):
             return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), say)
-        return by(self._launcher)
+        return by(self._launcher, self.launcher_name)

@@ -1,4 +1,4 @@
-"""A task of a Slurm array: ``python -m scarf_lightning.cli.job FOLDER`` trains the chunk of its number in a folder.
+"""A task of a Slurm array: ``python -m scarf_lightning.cli.job FOLDER`` trains the job of its number in a folder.
 
 A task that has to stop gives its claims back first, so that its cells can be trained at once by others:
 
@@ -22,15 +22,14 @@ WAIT = 3600.0
 """Seconds for which a task waits that Slurm ends it, after it was put into the queue again."""
 CANCELLED = ("CANCELLED", "COMPLETING", "TIMEOUT", "NODE_FAIL")
 """States in which a job is not to be trained again."""
+TOO_SHORT = (
+    "Its time is over before a stack has ended; set hydra.launcher.timeout_min higher, or train fewer trials at once "
+    "by trainer.trials_per_stack."
+)
 
 
 class Stacks:
-    """Counts the stacks of a task.
-
-    Attributes:
-        n_finished: the number of stacks that have ended.
-        is_told: true as soon as Slurm has sent SIGUSR2.
-    """
+    """The number of stacks of a task that have ended, and whether Slurm has sent SIGUSR2."""
 
     n_finished = 0
     is_told = False
@@ -59,48 +58,36 @@ class Stacks:
 
 
 def main() -> int:
-    """Train the chunk of this task. The exit status is 0 if all its cells were tried."""
+    """Train the job of this task. The exit status is 0 if all its cells were tried."""
     stacks = Stacks()
     try:
         with ended_by_signals():
             # The handler of the block raises at once; this one asks whether a stack has ended.
             signal.signal(signal.SIGUSR2, stacks.nearly_over)
             # Imported when signals are answered: the imports take seconds, and a task may be ended in them.
-            from ..sweeping.chunks import read_chunk
+            from ..sweeping.jobs import read_job
             from .running import OwnTraining
 
-            cells = read_chunk(f"{sys.argv[1]}/{int(os.environ['SLURM_ARRAY_TASK_ID']):05d}.json")
+            cells = read_job(f"{sys.argv[1]}/{int(os.environ['SLURM_ARRAY_TASK_ID']):05d}.json")
             OwnTraining().imported(stacks.stack)(cells)
+        return 0
     except NearlyOutOfTime:
-        return _queued_again("Its time is nearly over")
+        reason = "Its time is nearly over"
     except Terminated as ended:
         # SIGUSR2 came before, so this is the end of the time limit.
         if stacks.is_told and not stacks.n_finished:
-            _say("Its time is over before a stack has ended; set hydra.launcher.timeout_min higher, or train fewer "
-                 "trials at once by trainer.trials_per_stack.")  # fmt: skip
-            return int(ended.code or 1)
-        if _is_cancelled():
-            _say("Cancelled; the same command goes on where it ended.")
-            return int(ended.code or 1)
-        return _queued_again("It has to make room for another job")
-    return 0
-
-
-def _is_cancelled() -> bool:
-    """True if the job is to end for good, or if nobody can tell."""
-    shown = _scontrol("show", "job")
-    return shown is None or any(f"JobState={state}" in shown for state in CANCELLED)
-
-
-def _queued_again(reason: str) -> int:
-    """Put this task into the queue again, and wait until Slurm ends it: a task that ends by itself counts as done."""
+            return _end(TOO_SHORT, int(ended.code or 1))
+        shown = _scontrol("show", "job")
+        # It also ends for good where nobody can tell.
+        if shown is None or any(f"JobState={state}" in shown for state in CANCELLED):
+            return _end("Cancelled; the same command goes on where it ended.", int(ended.code or 1))
+        reason = "It has to make room for another job"
     if _scontrol("requeue") is None:
-        # It refuses, too, where it is about to queue the task by itself, as after a pre-emption.
-        _say(f"{reason}, and Slurm refuses to put it into the queue again. If Slurm does so by itself, it goes on "
-             "where it ended; if not, the same command does.")  # fmt: skip
-        return 1
-    _say(f"{reason}; it is in the queue again.")
-    # Slurm ends the process within this time, so the status is never seen.
+        # Slurm refuses, too, where it is about to queue the task by itself, as after a pre-emption.
+        return _end(f"{reason}, and Slurm refuses to put it into the queue again. If Slurm does so by itself, it goes "
+                    "on where it ended; if not, the same command does.", 1)  # fmt: skip
+    _end(f"{reason}; it is in the queue again.", 1)
+    # A task that ends by itself counts as done. Slurm ends the process within this time.
     time.sleep(WAIT)
     return 1
 
@@ -114,9 +101,11 @@ def _scontrol(*command: str) -> str | None:
         return None
 
 
-def _say(sentence: str) -> None:
+def _end(sentence: str, status: int) -> int:
+    """Say why the task ends, and give its exit status."""
     sys.stderr.write(f"{sentence}\n")
     sys.stderr.flush()
+    return status
 
 
 if __name__ == "__main__":

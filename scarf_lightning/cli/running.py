@@ -22,9 +22,9 @@ from ..metrics import metrics
 from ..options import Config, load_plugins
 from ..options.settings import TrainerSettings
 from ..sweeping.cell import Cell, SurveyedCell
-from ..sweeping.chunks import TrainCells, read_chunk
 from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.hydra import check_hydra, hydra_started, named_plugins, offer, read_config, search_path
+from ..sweeping.jobs import TrainCells, read_job
 from ..sweeping.run import run
 from .own_parts import check_before_training
 from .show import Terminal
@@ -75,19 +75,18 @@ def train_cell(request: ExpandedSweep) -> list[SurveyedCell]:
     """
     check_before_training(request.cells)
     with ended_by_signals():
-        # Workers of this machine take the place of a launcher.
-        return run(request, lambda _: None, Terminal(), training=OwnTraining())
+        return run(request, OwnTraining(), Terminal())
 
 
 def train_job(job: DictConfig) -> float | None:
-    """Train a chunk of cells, and keep their results in the store.
+    """Train the cells of a job, and keep their results in the store.
 
-    Our sweeper writes the chunk. Without one, as in Hydra's mode RUN and with other sweepers such as Optuna's, the
+    Our sweeper writes their file. Without one, as in Hydra's mode RUN and with other sweepers such as Optuna's, the
     configuration of the job is itself a cell. The job then returns the mean over trials of the metric ``objective``.
     """
     with ended_by_signals():
         if job.chunk.file is not None:
-            OwnTraining().imported()(read_chunk(job.chunk.file))
+            OwnTraining().imported()(read_job(job.chunk.file))
             return None
         hydra = HydraConfig.get()
         check_hydra(hydra)
@@ -97,9 +96,8 @@ def train_job(job: DictConfig) -> float | None:
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.
         check_objective(cell.config, is_asked_for=hydra.mode is RunMode.MULTIRUN)
-        # In this process, since the other sweeper starts processes of its own. The only cell is
-        # its only chunk.
-        run(request, lambda _: OwnTraining().imported()([cell]), Terminal())
+        # In this process, since the other sweeper starts processes of its own.
+        run(request, OwnTraining(), Terminal(), lambda _: OwnTraining().imported()([cell]))
         return objective(cell, cell.config.objective)
 
 

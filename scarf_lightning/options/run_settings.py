@@ -69,7 +69,7 @@ class ChunkSettings(Options):
 
     minutes: float | None = option(
         None,
-        "expected time of a job at least; null is 20 on Slurm, up to 10 s with joblib, all cells with basic, else 0",
+        "expected time of a job at least; null is 20 on Slurm, four jobs a core with joblib, else 0",
         "[0, inf)",
     )
     max_jobs: int | None = option(None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)")

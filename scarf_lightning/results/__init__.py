@@ -1,6 +1,15 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .claims import Claim, LostClaimError, claim, claim_when_free, folder_time, give_back, is_claimed
+from .claims import (
+    Claim,
+    LostClaimError,
+    claim,
+    claim_when_free,
+    folder_time,
+    give_back,
+    is_claimed,
+    work_under_claims_of,
+)
 from .few_steps import few_steps_note
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import (
@@ -90,5 +99,6 @@ __all__ = (
     "source_commit",
     "values_of",
     "with_reading",
+    "work_under_claims_of",
     "write_whole",
 )

@@ -35,6 +35,8 @@ LOOK_EVERY = 0.5
 """Seconds between looks at a claim that is waited for."""
 _held: set[str] = set()
 """The claims of this process. A file of another one is left of a claim that could not be given back."""
+_run = ""
+"""How the names of the claims begin under which this process works, see `work_under_claims_of`."""
 
 
 class LostClaimError(Exception):
@@ -42,10 +44,7 @@ class LostClaimError(Exception):
 
 
 class Claim:
-    """A claim that this process holds. A thread renews it.
-
-    A worker that is sent the claim of its run works under it: it checks it, and neither renews nor releases it.
-    """
+    """A claim that this process holds, which a thread renews; or that its run holds, see `work_under_claims_of`."""
 
     def __init__(self, folder: Path, token: str) -> None:
         self._folder, self._token = folder, token
@@ -54,8 +53,10 @@ class Claim:
         self._released = threading.Event()
         self._renewing = threading.Thread(target=self._renew, daemon=True)
 
-    def __reduce__(self) -> tuple[type["Claim"], tuple[Path, str]]:
-        return Claim, (self._folder, self._token)
+    @property
+    def is_own(self) -> bool:
+        """Whether this process holds it, and may mend what is claimed."""
+        return self._token in _held
 
     def check(self) -> None:
         """Check, before anything is published, that the claim is still held.
@@ -104,6 +105,10 @@ class Claim:
 def claim(folder: Path) -> Iterator[Claim | None]:
     """The claim to a folder while the block runs, or None if a living process holds it."""
     refuse_links(folder, folder / FOLDER)
+    for path in _tokens(folder) if _run else ():
+        if path.name.startswith(_run):
+            yield Claim(folder, path.name)
+            return
     token = _token()
     held = Claim(folder, token)
     _held.add(token)
@@ -115,6 +120,13 @@ def claim(folder: Path) -> Iterator[Claim | None]:
     finally:
         surely(held.release)
         _held.discard(token)
+
+
+def work_under_claims_of(parent: int) -> None:
+    """Let this process, a worker, train what the process of this number has claimed. It checks those claims, and
+    neither renews nor releases them."""
+    global _run
+    _run = f"{parent}.{_started(parent)}.{_process_space()}."
 
 
 @contextmanager

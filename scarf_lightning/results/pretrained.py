@@ -77,7 +77,7 @@ class PretrainingStore(Store):
     def claim(self, *, waits: bool = False) -> Iterator[Claim | None]:
         """As of `Store`. Damaged trials are set aside; a warning names them."""
         with super().claim(waits=waits) as held:
-            for sentence in self.mend() if held else ():
+            for sentence in self.mend() if held and held.is_own else ():
                 warnings.warn(sentence, stacklevel=4)
             yield held
 

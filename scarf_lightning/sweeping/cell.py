@@ -19,7 +19,6 @@ from ..options.axes import distinguishing_names, group_of
 from ..options.combinations import fit_to_data, fit_to_target, used_options
 from ..results import (
     CellStore,
-    Claim,
     Failure,
     KnownData,
     PretrainingStore,
@@ -64,21 +63,6 @@ def in_words(cells: Sequence[Sequence[str]], run: Sequence[Sequence[str]]) -> st
 
 
 @dataclass(frozen=True)
-class Share:
-    """The trials of a cell that one worker trains, under the claims of its run.
-
-    Attributes:
-        trials: their numbers.
-        claim: to the cell.
-        pretraining_claim: to its pre-training; None without one.
-    """
-
-    trials: tuple[int, ...]
-    claim: Claim
-    pretraining_claim: Claim | None = None
-
-
-@dataclass(frozen=True)
 class Cell:
     """One cell of a run. What follows from its options is made once.
 
@@ -88,16 +72,14 @@ class Cell:
         is_alone: true of the only cell of a run.
         name: tells it from the other cells of the run.
         group: the name of all cells of the run together.
-        share: of its trials, if workers divide them; None for all trials.
     """
 
-    # `write_chunks` writes every field, so a job of a launcher has the same cell.
+    # `write_jobs` writes every field, so a job of a launcher has the same cell.
     overrides: tuple[str, ...]
     config: Config
     is_alone: bool = False
     name: str = ""
     group: str = "cells"
-    share: Share | None = None
 
     @cached_property
     def label(self) -> str:

@@ -23,11 +23,11 @@ from ..results import columns
 from .cell import Cell, in_words
 from .combining import Choices, bases, combined, number_of
 from .composer import Composer
-from .cost import labels_to_learn_from
 from .each_column import columns_by, number_with_columns, with_columns
 from .folders import SWEEPS, SweepFile, read_sweep, recipe_options, swept
 from .hydra import UnknownOptionError, read_config
 from .overrides import check_choices, override_key
+from .plan import labels_to_learn_from
 
 Overrides = tuple[str, ...]
 Refusal = tuple[Overrides, str]

@@ -3,11 +3,10 @@
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,24 +19,19 @@ from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
 from ..results import PretrainingStore, check_folder, forget_failure, give_back
 from .cell import Cell, Place, State, SurveyedCell, distinct, in_words, named, survey
-from .chunks import Chunk, Launch, TrainCells, Training, make_chunks
 from .expand import ExpandedSweep
-from .plan import Group, Plan, make_plan
-from .shares import divided
-from .sizes import Size
+from .jobs import Launch, TrainCells, Training
+from .plan import Group, Plan, Size, make_plan
 from .slurm import Detached
 from .workers import Tell, Workers, crew
 
 if TYPE_CHECKING:
     from ..data.table import Table
 
-BASIC = "basic"
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = 3
 """The times that a cell is launched without getting on, where other processes let go of it unfinished."""
-Deal = Callable[[Sequence[Group]], AbstractContextManager[Sequence[Chunk]]]
-"""The chunks of groups of cells, to be launched within the context."""
 
 
 class Show(Protocol):
@@ -51,18 +45,12 @@ class Show(Protocol):
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None: ...
 
 
-def run(
-    request: ExpandedSweep,
-    launch: Launch,
-    show: Show,
-    launcher: str = BASIC,
-    training: Training | None = None,
-) -> list[SurveyedCell]:
+def run(request: ExpandedSweep, training: Training, show: Show, launch: Launch | None = None) -> list[SurveyedCell]:
     """Train the cells that are not finished, show the results, and return how far each cell is.
 
     Args:
-        launch: starts jobs by the ``launcher`` of this name.
-        training: in the place of the basic launcher, by workers if the run has work for several; None launches.
+        training: of this process, or of workers if the run has work for several.
+        launch: starts jobs in the place of both.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -77,9 +65,11 @@ def run(
     # A run that only shows finished cells works in a folder of another user.
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=options.force)
-    # A plan comes before `_clear`: with force=true it changes nothing either.
     if options.plan:
-        return _planned(cells, request, show)
+        tables = check_data(cells)
+        plan = make_plan(survey(cells), sizes_of(tables))
+        show.plan(plan, request, tables)
+        return list(plan.surveyed)
     if options.force:
         # What is finished stays where it is if the run is refused.
         with without_garbage_collection():
@@ -93,68 +83,105 @@ def run(
     if lost:
         sentence = "{} has finished trials without weights; force=true trains them again."
         raise UsageError("\n".join(map(sentence.format, lost)))
-    after, problems, endings = plan.surveyed, list[str](), dict[str, str]()
+    after, problems = list(plan.surveyed), list[str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
         _check_before_training(plan.unfinished, len(cells), show)
-        workers = _workers(plan, show, launcher, training)
-        is_here = launcher == BASIC and training is not None
-        with workers or nullcontext(), show.watching(plan, is_told=is_here) as tell:
-            deal: Deal = partial(_for_launcher, launcher)
-            if training is not None and workers is not None:
-                workers.tell, launch, endings = tell, workers, workers.endings
-                deal = partial(divided, n_workers=workers.number, training=training, say=show.say)
-            elif training is not None and is_here:
-                launch = partial(_train_here, training.imported(), tell)
-            try:
-                ended, problems = _train(plan, launch, deal)
-            # The user asked to leave the array in the queue, so nothing is wrong.
-            except Detached as left:
-                show.say(str(left))
-                return list(after)
-        after = [ended.get(each.cell.place, each) for each in after]
+        try:
+            with _launching(plan, training, show, launch) as (launched, endings):
+                after, problems = _train(plan, launched, endings)
+        # The user asked to leave the array in the queue, so nothing is wrong.
+        except Detached as left:
+            show.say(str(left))
+            return after
     for each in after:
         # A process may be killed after its last record, and before it gives its claim back.
         if each.state is State.FINISHED and each.folder is not None:
             give_back(each.folder)
     # Results first: the cells that finished are shown although others failed.
     show.results(after, request, n_skipped)
-
-    failures = _failures(after, endings)
-    if failures or problems:
-        raise UnfinishedError("\n".join(failures + problems))
-    return list(after)
+    if problems:
+        raise UnfinishedError("\n".join(problems))
+    return after
 
 
-def _planned(cells: Sequence[Cell], request: ExpandedSweep, show: Show) -> list[SurveyedCell]:
-    """Show what is left to train; nothing is changed."""
-    tables = check_data(cells)
-    plan = make_plan(survey(cells), sizes_of(tables))
-    show.plan(plan, request, tables)
-    return list(plan.surveyed)
+@contextmanager
+def _launching(
+    plan: Plan, training: Training, show: Show, launch: Launch | None
+) -> Iterator[tuple[Launch, Mapping[str, str]]]:
+    """What trains the groups of a plan, and how its workers ended that died while they had a cell, by its key."""
+    config = plan.surveyed[0].cell.config
+    if launch is not None:
+        if config.workers is not None:
+            raise UsageError(
+                f"workers={config.workers} is of this machine's own workers, and another hydra/launcher starts "
+                "processes itself; leave workers out."
+            )
+        with show.watching(plan, is_told=False):
+            yield launch, {}
+        return
+    number, gpus = crew(config, plan, training)
+    if number == 1:
+        with show.watching(plan, is_told=True) as tell:
+            yield partial(_train_here, training.imported(), tell), {}
+        return
+    shared = counted(len(gpus), "GPU") if gpus else counted(usable_cores(), "core")
+    show.say(f"{number} workers train, on {shared}; workers=1 trains in one process.")
+    # The display has a thread, before which the workers are forked.
+    with (
+        Workers(number, training, show.say, show.prepare, gpus) as workers,
+        show.watching(plan, is_told=True) as workers.tell,
+    ):
+        yield workers, workers.endings
 
 
-def _check_before_training(unfinished: Sequence[SurveyedCell], n_cells: int, show: Show) -> None:
-    """Check the parts of the cells that are left to train, and make their folders of results."""
-    what = f"{len(unfinished)} of {counted(n_cells, 'cell')} to train"
-    # Imports make many objects and no garbage.
-    with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
-        check_parts([each.cell for each in unfinished])
-    # A folder that is made here is not left behind by a run that the checks refuse.
-    for results in {each.cell.results for each in unfinished}:
-        check_folder(results, writable=True)
-    for each in unfinished:
-        # Only failures of this run are counted.
-        if each.state is State.FAILED:
-            forget_failure(each.cell.results, each.cell.key)
+def _train_here(train: TrainCells, tell: Tell, groups: Sequence[Group]) -> None:
+    """Train cells in this process, and tell each that has ended."""
+    for group in groups:
+        for each in group.cells:
+            train([each.cell])
+            tell(each.cell)
+
+
+def _train(plan: Plan, launch: Launch, endings: Mapping[str, str]) -> tuple[list[SurveyedCell], list[str]]:
+    """Launch until every cell is finished or has failed; return how far the cells are, and what went wrong.
+
+    A cell that another process trains is waited for. It is launched here if that process dies.
+    """
+    tries, problems, unfinished = Counter[tuple[Place, int]](), list[str](), plan.unfinished
+    latest = {each.cell.place: each for each in plan.surveyed}
+    while True:
+        todo = []
+        for each in unfinished:
+            # A cell that has got on is tried as often again, and one that fails only once.
+            waits = each.state is State.WAITING and tries[each.cell.place, each.n_missing] < TRIES
+            if waits or (each.state is State.FAILED and not tries):
+                todo.append(each)
+        if todo and not problems:
+            tries.update((each.cell.place, each.n_missing) for each in todo)
+            try:
+                # Planned again, since trials that have ended meanwhile are not launched a second time.
+                launch(make_plan(todo, plan.sizes).groups)
+            # Such as a scheduler that refuses the jobs, whose options the user must mend.
+            except UsageError:
+                raise
+            # A launcher raises anything where a process was killed or it is not set up. Another launch would end alike.
+            except Exception as error:
+                last = explained(error) if getattr(error, "errno", None) else None
+                last = last or "".join(traceback.format_exception_only(error)).rstrip()
+                problems.append(f"A job ended early; the same command goes on where it did. {last}")
+        elif any(each.state is State.RUNNING for each in unfinished):
+            time.sleep(LOOK_EVERY)
+        else:
+            after = list(latest.values())
+            return after, _failures(after, endings) + problems
+        surveyed = survey([each.cell for each in unfinished])
+        latest |= {each.cell.place: each for each in surveyed}
+        unfinished = [each for each in surveyed if each.state is not State.FINISHED]
 
 
 def _failures(surveyed: Sequence[SurveyedCell], endings: Mapping[str, str]) -> list[str]:
-    """Each reason why cells did not finish, once, with the cells that it holds for.
-
-    Args:
-        endings: how the workers ended that died while they had a cell, by the cell's key.
-    """
+    """Each reason why cells did not finish, once, with the cells that it holds for."""
     unfinished = dict[str, list[SurveyedCell]]()
     for each in surveyed:
         if each.state is not State.FINISHED:
@@ -162,10 +189,9 @@ def _failures(surveyed: Sequence[SurveyedCell], endings: Mapping[str, str]) -> l
             unfinished.setdefault(reason, []).append(each)
     sentences = []
     for reason, cells in unfinished.items():
-        label = cells[0].cell.label
+        label, failure = cells[0].cell.label, cells[0].failure
         if len(cells) > 1:
             label = in_words([each.cell.overrides for each in cells], [each.cell.overrides for each in surveyed])
-        failure = cells[0].failure
         sentences.append(str(replace(failure, cell=label)) if failure else f"{label} did not finish{reason}.")
     return sentences
 
@@ -184,38 +210,32 @@ def _why_unfinished(surveyed: SurveyedCell, endings: Mapping[str, str]) -> str:
     return ""
 
 
-def _for_launcher(launcher: str, groups: Sequence[Group]) -> AbstractContextManager[list[Chunk]]:
-    """The chunks for the jobs of a launcher of this name."""
-    return nullcontext(make_chunks(groups, groups[0].cells[0].cell.config.chunk, launcher))
+def _check_before_training(unfinished: Sequence[SurveyedCell], n_cells: int, show: Show) -> None:
+    """Check the parts of the cells that are left to train, and make their folders of results."""
+    what = f"{len(unfinished)} of {counted(n_cells, 'cell')} to train"
+    # Imports make many objects and no garbage.
+    with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
+        check_parts([each.cell for each in unfinished])
+    # A folder that is made here is not left behind by a run that the checks refuse.
+    for results in {each.cell.results for each in unfinished}:
+        check_folder(results, writable=True)
+    for each in unfinished:
+        # Only failures of this run are counted.
+        if each.state is State.FAILED:
+            forget_failure(each.cell.results, each.cell.key)
 
 
-def _train_here(train: TrainCells, tell: Tell, chunks: Sequence[Chunk]) -> None:
-    """Train the cells of chunks in this process, and tell each that has ended."""
-    for cell in chain.from_iterable(chunk.cells for chunk in chunks):
-        train([cell])
-        tell(cell)
+def check_parts(cells: Sequence[Cell]) -> None:
+    """Look at the data from outside and construct every part of each cell, before the first one trains."""
+    from ..options import build_parts
 
-
-def _workers(plan: Plan, show: Show, launcher: str, training: Training | None) -> Workers | None:
-    """Workers in place of the basic launcher, if there is work for several."""
-    config = plan.surveyed[0].cell.config
-    if launcher != BASIC or training is None:
-        if config.workers is not None:
-            raise UsageError(
-                f"workers={config.workers} is of this machine's own workers, and hydra/launcher={launcher} starts "
-                "processes itself; leave workers out."
-            )
-        return None
-    gpus, n_cores = crew(config, plan, training)
-    number = len(gpus) + n_cores
-    if number == 1:
-        return None
-    shared = counted(usable_cores(), "core")
-    if gpus:
-        shared = counted(len(gpus), "GPU") + (f" and {counted(n_cores, 'core')} beside" if n_cores else "")
-    show.say(f"{number} workers train, on {shared}; workers=1 trains in one process.")
-    # Imported before the workers are forked, so that it is paid once.
-    return Workers(n_cores, training.imported(), show.say, show.prepare, gpus)
+    # Torch is not imported to say that a file or a package is missing.
+    outside: list[Callable[[], object]] = [cell.source.check for cell in cells]
+    # The cells of a run have the same loggers.
+    loggers = {repr(cell.config.logger): cell.config.logger for cell in cells}
+    _refuse([*outside, *(partial(check_loggers, logger) for logger in loggers.values())])
+    _refuse([partial(build_parts, cell.config) for cell in cells])
+    check_data(cells)
 
 
 def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
@@ -249,46 +269,17 @@ def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
     return {key: Size(table.n_rows, len(table.columns)) for key, table in tables.items()}
 
 
-def _train(plan: Plan, launch: Launch, deal: Deal) -> tuple[dict[Place, SurveyedCell], list[str]]:
-    """Launch until every cell is finished or has failed; return how far the cells are, and what else went wrong.
-
-    A cell that another process trains is waited for. It is launched here if that process dies.
-    """
-    tries, problems, unfinished = Counter[tuple[Place, int]](), list[str](), plan.unfinished
-    latest = dict[Place, SurveyedCell]()
-    while True:
-        todo = []
-        for each in unfinished:
-            # A cell that has got on is tried as often again, and one that fails only once.
-            waits = each.state is State.WAITING and tries[each.cell.place, each.n_missing] < TRIES
-            if waits or (each.state is State.FAILED and not tries):
-                todo.append(each)
-        if todo and not problems:
-            tries.update((each.cell.place, each.n_missing) for each in todo)
-            # Planned again, since trials that have ended meanwhile are not launched a second time.
-            with deal(make_plan(todo, plan.sizes).groups) as chunks:
-                try:
-                    launch(chunks)
-                # Such as a scheduler that refuses the jobs, whose options the user must mend.
-                except UsageError:
-                    raise
-                # A launcher raises anything where a process was killed or it is not set up.
-                except Exception as error:
-                    problems.append(_early_end(error))
-        elif any(each.state is State.RUNNING for each in unfinished):
-            time.sleep(LOOK_EVERY)
-        else:
-            return latest, problems
-        surveyed = survey([each.cell for each in unfinished])
-        latest |= {each.cell.place: each for each in surveyed}
-        unfinished = [each for each in surveyed if each.state is not State.FINISHED]
-
-
-def _early_end(error: Exception) -> str:
-    """A sentence on what ended the jobs of a launch, after which another launch would end in the same way."""
-    last = explained(error) if getattr(error, "errno", None) else None
-    last = last or "".join(traceback.format_exception_only(error)).rstrip()
-    return f"A job ended early; the same command goes on where it did. {last}"
+def _refuse(checks: Sequence[Callable[[], object]]) -> None:
+    """Make all checks, and refuse whatever they refuse together."""
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except UsageError as error:
+            problems.append(str(error))
+    # Cells of one table have the same problem with it, which is shown once.
+    if problems:
+        raise UsageError("\n".join(dict.fromkeys(problems)))
 
 
 def _clear(cells: Sequence[Cell]) -> list[str]:
@@ -313,35 +304,3 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
         with pretraining.claim():
             pretraining.clear(reason)
     return sentences
-
-
-def check_parts(cells: Sequence[Cell]) -> None:
-    """Look at the data from outside and construct every part of each cell, before the first one trains."""
-    from ..options import build_parts
-
-    # Torch is not imported to say that a file or a package is missing.
-    outside: list[Callable[[], object]] = [cell.source.check for cell in cells]
-    # The cells of a run have the same loggers.
-    loggers = {repr(cell.config.logger): cell.config.logger for cell in cells}
-    for logger in loggers.values():
-        outside.append(partial(check_loggers, logger))
-    _refuse(outside)
-
-    parts: list[Callable[[], object]] = []
-    for cell in cells:
-        parts.append(partial(build_parts, cell.config))
-    _refuse(parts)
-    check_data(cells)
-
-
-def _refuse(checks: Sequence[Callable[[], object]]) -> None:
-    """Make all checks, and refuse whatever they refuse together."""
-    problems = []
-    for check in checks:
-        try:
-            check()
-        except UsageError as error:
-            problems.append(str(error))
-    # Cells of one table have the same problem with it, which is shown once.
-    if problems:
-        raise UsageError("\n".join(dict.fromkeys(problems)))

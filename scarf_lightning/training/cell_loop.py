@@ -38,33 +38,33 @@ class CellLoop:
         self._hashes = dict[Source, str]()
         self._reported = set[tuple[Source, str]]()
 
-    def train(self, cells: Sequence[Cell]) -> None:
-        """Train cells. One that fails leaves its traceback in the store; the others go on."""
+    def train(self, cells: Sequence[Cell], trials: Sequence[int] | None = None) -> None:
+        """Train cells, all trials or these. One that fails leaves its traceback in the store; the others go on."""
         for cell in cells:
             is_ended = True
             try:
                 # In a notebook, or a program of the user's, torch may have any defaults.
                 with own_torch():
-                    is_ended = self.train_cell(cell)
+                    is_ended = self.train_cell(cell, trials)
             except LostClaimError as error:
                 # Another process has taken the cell over, so it has not failed.
                 is_ended = False
                 self._screen.say(str(error))
             except Exception as error:
                 keep_failure(cell.results, cell.key, cell.label, error)
-            # A share of a cell is not its end.
-            if is_ended and cell.share is None:
+            # Some trials of a cell are not its end.
+            if is_ended and trials is None:
                 show_cell(cell, self._screen)
 
-    def train_cell(self, cell: Cell) -> bool:
-        """Train the trials that a cell lacks; False if another process is training it."""
+    def train_cell(self, cell: Cell, trials: Sequence[int] | None = None) -> bool:
+        """Train the trials that a cell lacks, of these or of all; False if another process is training it."""
         prepare_process(cell.config.trainer.threads)
         hardware = choose_hardware(cell.config.trainer)
         read = cell.source.read()
         table = read.table
         self._report(cell.source, table)
         # A sweep shows its own progress.
-        console = self._screen if cell.is_alone else None
+        console = self._screen if cell.is_alone and trials is None else None
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
             self._say_once(sentence)
@@ -72,13 +72,12 @@ class CellLoop:
         cell.note(read)
         store = training.store
         assert store is not None
-        share = cell.share
-        with store.claim() if share is None else nullcontext(share.claim) as claim:
+        with store.claim() as claim:
             if claim is None:
                 # The sweeper waits for the other process.
                 return False
-            trials: Sequence[int] = range(cell.config.trials)
-            if share is None:
+            # A run has done this for all workers that train trials of the cell.
+            if claim.is_own:
                 # Whoever failed at this cell, it is trained again.
                 forget_failure(cell.results, cell.key)
                 if training.pretrained is not None:
@@ -86,13 +85,9 @@ class CellLoop:
                     give_back(training.pretrained.folder)
                 for sentence in store.mend():
                     self._screen.say(sentence)
-            # The run has done this for all shares of the cell.
-            else:
-                trials = share.trials
-                training = replace(training, pretraining_claim=share.pretraining_claim)
             training.describe(cell.overrides)
             # Another process may have trained some trials before this one had the claim, so look only now.
-            missing = store.missing(trials)
+            missing = store.missing(range(cell.config.trials) if trials is None else trials)
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
                 for kept, block in training.stacks(missing):

@@ -51,7 +51,7 @@ from ..options.combinations import (
 )
 from ..pretexts import rows_and_views
 from ..randomness import Streams
-from ..results import CellStore, Claim, PretrainingStore, columns, identity, pretraining_identity
+from ..results import CellStore, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
 from .folds import are_folded, check_folds, train_by_folds
 from .pretraining import add, cached, joined
@@ -80,7 +80,6 @@ class CellTraining:
             them.
         most_at_once: the largest stack that fits into the memory; None for no limit.
         warning: a sentence if it is smaller than planned.
-        pretraining_claim: the run's, which a share of the cell is trained under.
     """
 
     config: Config
@@ -95,7 +94,6 @@ class CellTraining:
     holds_back: bool = False
     most_at_once: int | None = None
     warning: str | None = None
-    pretraining_claim: Claim | None = None
 
     @classmethod
     def prepare(
@@ -296,7 +294,7 @@ class CellTraining:
         store = self.pretrained.expecting(partial(stack.pretrained_shapes, pretext))
         together = list(stack.trials)
         diverged = set[int]()
-        with cached(together, store, self.pretraining_claim) as (kept, claim):
+        with cached(together, store) as (kept, claim):
             to_train = [trial for trial in together if trial not in kept]
             if to_train:
                 # Numbers that depend on the stack are those of a whole block.

@@ -1,7 +1,7 @@
 """The pre-trainings of a stack, loaded from the cache or added to it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -11,20 +11,14 @@ from ..results import Claim, PretrainedTrial, PretrainingStore
 
 
 @contextmanager
-def cached(
-    trials: Sequence[int], store: PretrainingStore, claim: Claim | None = None
-) -> Iterator[tuple[dict[int, PretrainedTrial], Claim | None]]:
+def cached(trials: Sequence[int], store: PretrainingStore) -> Iterator[tuple[dict[int, PretrainedTrial], Claim | None]]:
     """The pre-trainings that a cache has of trials. Within the context it is claimed if it lacks some, and another
-    process that wants the same ones waits.
-
-    Args:
-        claim: to the cache, which this process works under already; None to claim it here.
-    """
+    process that wants the same ones waits."""
     kept = store.load(trials)
     if len(kept) == len(trials):
-        yield kept, claim
+        yield kept, None
         return
-    with store.claim(waits=True) if claim is None else nullcontext(claim) as claim:
+    with store.claim(waits=True) as claim:
         # Another process may have trained them while this one waited for the claim.
         yield store.load(trials), claim
 

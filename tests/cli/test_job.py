@@ -12,7 +12,7 @@ import pytest
 from scarf_lightning.cli import job
 from scarf_lightning.cli.running import OwnTraining
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.chunks import Chunk, write_chunks
+from scarf_lightning.sweeping.jobs import Job, write_jobs
 from tests.cells import some_cell
 
 SHOW, REQUEUE = "show job", "requeue"
@@ -24,8 +24,8 @@ Task = Callable[..., tuple[int, list[str]]]
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     """Runs a task whose training is made up; its exit status, and what was asked of scontrol."""
     monkeypatch.chdir(tmp_path)
-    chunks = [Chunk([some_cell("seed=0")], 1.0), Chunk([some_cell("seed=7", seed=7)], 1.0)]
-    monkeypatch.setattr("sys.argv", ["job", str(write_chunks(chunks, tmp_path))])
+    jobs = [Job([some_cell("seed=0")], 1.0), Job([some_cell("seed=7", seed=7)], 1.0)]
+    monkeypatch.setattr("sys.argv", ["job", str(write_jobs(jobs, tmp_path))])
     monkeypatch.setenv("SLURM_JOB_ID", "18")
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
     monkeypatch.setattr(job, "WAIT", 0.0)

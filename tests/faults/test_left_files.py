@@ -10,9 +10,10 @@ import pytest
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.results import KnownData, keep_failure, known_data, note_data, read_cell, read_failure
 from scarf_lightning.results.index import read_summary
+from scarf_lightning.results.records import sealed
 from scarf_lightning.sweeping.cell import State, survey
-from scarf_lightning.sweeping.chunks import Chunk, read_chunk, write_chunks
-from scarf_lightning.sweeping.slurm import ARRAY, IN_ARRAY, known_arrays
+from scarf_lightning.sweeping.jobs import Job, read_job, write_jobs
+from scarf_lightning.sweeping.slurm import ARRAY, known_arrays
 from tests.cells import finish, results_in, some_cell
 from tests.results.test_notes import SomeSource
 
@@ -51,15 +52,15 @@ def failure(folder: Path) -> Left:
     return file, names_the_file, True
 
 
-def chunk(folder: Path) -> Left:
-    (file,) = write_chunks([Chunk([some_cell("seed=0")], 1.0)], folder).glob("*.json")
-    return file, lambda: read_chunk(str(file)), NAMED
+def job(folder: Path) -> Left:
+    (file,) = write_jobs([Job([some_cell("seed=0")], 1.0)], folder).glob("*.json")
+    return file, lambda: read_job(str(file)), NAMED
 
 
 def job_array(folder: Path) -> Left:
     file = folder / "chunks" / "some" / ARRAY
     file.parent.mkdir(parents=True)
-    file.write_text(IN_ARRAY.format(17))
+    file.write_text(sealed({"number": 17, "cells": ["a"]}))
     return file, lambda: known_arrays(folder), {}
 
 
@@ -82,7 +83,7 @@ def trials(folder: Path) -> Left:
     return file, lambda: survey([cell])[0].state, State.WAITING
 
 
-LEFT = (data_note, failure, chunk, job_array, summary, description, trials)
+LEFT = (data_note, failure, job, job_array, summary, description, trials)
 
 
 @pytest.mark.parametrize("ruin", RUINS)

@@ -41,7 +41,7 @@ class Paced(SingleFitMethod):
 """Ordinary training that waits in each step: a stack takes as long as a scene needs, and leaves the cores to others."""
 STEPS = 20
 """Of a stack: five epochs of four mini-batches."""
-ON_SLURM = ["hydra/launcher=slurm", "hydra.launcher.poll_seconds=0.5", "hydra.launcher.mem_gb=null"]
+ON_SLURM = ["hydra/launcher=slurm", "hydra.launcher.mem_gb=null"]
 WITHIN = 600.0
 MINUTES = 30
 Begun = Callable[..., subprocess.Popen[str]]

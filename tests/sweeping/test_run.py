@@ -3,18 +3,19 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
 import scarf_lightning.sweeping.run as running
 from scarf_lightning.cli import show
+from scarf_lightning.cli.running import OwnTraining
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.options.run_settings import PathSettings
@@ -28,11 +29,10 @@ from scarf_lightning.results import (
     read_failure,
 )
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, survey
-from scarf_lightning.sweeping.chunks import Chunk, by
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
+from scarf_lightning.sweeping.jobs import by
 from scarf_lightning.sweeping.run import run
-from scarf_lightning.sweeping.workers import Workers
 from tests.cells import DATA_HASH, finish, some_cell, some_pretrained
 from tests.composing import cells_of
 from tests.launching import FakeLauncher, Train
@@ -56,7 +56,7 @@ def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, 
     """The exit status, and what was launched, a job a group of cells that share something."""
     launcher = FakeLauncher(train)
     try:
-        run(ExpandedSweep(cells, **request), by(launcher), Shown(), "joblib")  # type: ignore[arg-type]
+        run(ExpandedSweep(cells, **request), OwnTraining(), Shown(), by(launcher, "another"))  # type: ignore[arg-type]
     except UnfinishedError as error:
         print(error, file=sys.stderr)
         return error.status, launcher.launched
@@ -99,13 +99,12 @@ def test_a_run_is_surveyed_before_and_after(workers: int, monkeypatch: pytest.Mo
     cells = [replace(cell, config=replace(cell.config, workers=workers)) for cell in seeds(0, 1, 2)]
     finish(cells[0])
 
-    def train(its: list[Cell]) -> None:
+    def train(its: list[Cell], trials: object = None) -> None:
         finish(*its)
 
     training: Any = SimpleNamespace(imported=lambda: train, gpus=lambda _: [], is_exact=lambda _: False)
-    launch: Any = None
 
-    run(ExpandedSweep(cells), launch, Terminal(), "basic", training)
+    run(ExpandedSweep(cells), training, Terminal())
 
     assert surveys == [3, 2]
 
@@ -150,45 +149,6 @@ class TestLaunching:
         assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, method=control")
         assert load()["trial"].tolist() == [0, 1] * 3
 
-    @pytest.mark.parametrize(
-        ("n_cores", "gpus", "shared"),
-        [
-            (2, [], "2 workers train, on 3 cores"),
-            (0, [0, 1], "2 workers train, on 2 GPUs"),
-            (1, [0, 1], "3 workers train, on 2 GPUs and 1 core beside"),
-        ],
-    )
-    def test_workers_are_said_with_what_they_share(
-        self,
-        n_cores: int,
-        gpus: list[int],
-        shared: str,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        class Inside(Workers):
-            """Workers that train in this process."""
-
-            def __enter__(self) -> Self:
-                return self
-
-            def __call__(self, chunks: Sequence[Chunk]) -> None:
-                for chunk in chunks:
-                    for cell in chunk.cells:
-                        finish(cell)
-
-            def __exit__(self, *_: object) -> None: ...
-
-        chosen = {"Workers": Inside, "crew": lambda *_: (gpus, n_cores), "usable_cores": lambda: 3}
-        for name, value in chosen.items():
-            monkeypatch.setattr(running, name, value)
-        training: Any = SimpleNamespace(imported=lambda: finish, gpus=lambda _: gpus, is_exact=lambda _: True)
-        launch: Any = None
-
-        run(ExpandedSweep(seeds(0, 1)), launch, Shown(), "basic", training)  # type: ignore[arg-type]
-
-        assert f"{shared}; workers=1 trains in one process." in capsys.readouterr().err.splitlines()
-
     def test_results_go_to_each_folder_that_is_asked_for_of_any_name(self, capsys: pytest.CaptureFixture[str]) -> None:
         folders = ["it's", "a,b", "a b", "$(x)", "{y}", "back\\slash", "ü"]
 
@@ -219,7 +179,7 @@ class TestLaunching:
         launcher = FakeLauncher(finish)
 
         with pytest.raises(UsageError) as caught:
-            run(ExpandedSweep(cells), by(launcher), Shown(), "joblib")  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), OwnTraining(), Shown(), by(launcher, "another"))  # type: ignore[arg-type]
 
         lines = str(caught.value).split("\n")
         assert [line[: len(start)] for line, start in zip(lines, said, strict=True)] == said

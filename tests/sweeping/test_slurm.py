@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import RecordWarning, UsageError
+from scarf_lightning.options.run_settings import ChunkSettings
+from scarf_lightning.results.files import write_whole
+from scarf_lightning.results.records import sealed
 from scarf_lightning.sweeping import slurm
-from scarf_lightning.sweeping.chunks import Chunk, read_chunk
-from scarf_lightning.sweeping.slurm import Detached, Slurm, SlurmOptions, known_arrays, tasks_in_queue
+from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.jobs import read_job
+from scarf_lightning.sweeping.plan import make_plan
+from scarf_lightning.sweeping.slurm import Array, Detached, Slurm, SlurmOptions, is_in_queue, known_arrays
 from tests.cells import some_cell
 
 SCRIPT = """\
@@ -62,27 +67,29 @@ def programs(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     return made
 
 
-def chunks(n: int, seconds: float = 60.0) -> list[Chunk]:
-    return [Chunk([some_cell(f"seed={seed}", seed=seed)], seconds) for seed in range(n)]
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm, "LOOK_EVERY", 0.0)
 
 
-def options(**chosen: object) -> SlurmOptions:
-    return SlurmOptions(**{"poll_seconds": 0.1, **chosen})  # type: ignore[arg-type]
+def cells(n: int) -> list[Cell]:
+    return [some_cell(f"seed={seed}", seed=seed, chunk=ChunkSettings(minutes=0)) for seed in range(n)]
 
 
 def launch(n: int, said: list[str] | None = None, **chosen: object) -> None:
-    Slurm(options(**chosen), (said if said is not None else []).append)(chunks(n))
+    options = SlurmOptions(**chosen)  # type: ignore[arg-type]
+    Slurm(options, (said if said is not None else []).append)(make_plan(survey(cells(n))).groups)
 
 
-def test_an_array_has_a_task_a_chunk_and_is_waited_for(programs: Programs) -> None:
+def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs) -> None:
     said: list[str] = []
-    launch(2, said, partition="fast", account="tables", mem_gb=1.5, sbatch=["--exclude=n7"])
+    launch(2, said, partition="fast", mem_gb=1.5, sbatch=["--exclude=n7"])
 
     (submitted,) = programs.calls("sbatch")
     assert submitted[0] == "--parsable"
     asked = {argument.partition("=")[0]: argument.partition("=")[2] for argument in submitted[1:-1]}
     assert asked["--array"] == "0-1%256"
-    assert (asked["--partition"], asked["--account"], asked["--mem"]) == ("fast", "tables", "1500M")
+    assert (asked["--partition"], asked["--mem"]) == ("fast", "1500M")
     assert asked["--exclude"] == "n7"
     assert "--requeue" in asked
     assert len(programs.calls("squeue")) == 3
@@ -94,11 +101,10 @@ def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
     with pytest.raises(Detached, match=r"^The job array 17 is in the queue with 2 cells\."):
         launch(2, detach=True)
 
-    ((folder, number),) = known_arrays(tmp_path / "results").items()
-    assert number == "17"
-    for place, chunk in enumerate(chunks(2)):
-        (cell,) = read_chunk(str(folder / f"{place:05d}.json"))
-        assert cell.key == chunk.cells[0].key
+    ((folder, array),) = known_arrays(tmp_path / "results").items()
+    assert array == Array(17, [cell.key for cell in cells(2)])
+    for place, cell in enumerate(cells(2)):
+        assert [each.key for each in read_job(str(folder / f"{place:05d}.json"))] == [cell.key]
     script = (folder / "task.sh").read_text(encoding="utf-8")
     assert re.search(r"^exec \S*python\S* -m scarf_lightning.cli.job \S+/chunks/[0-9a-f]{32}$", script, re.MULTILINE)
 
@@ -121,24 +127,18 @@ def test_cells_in_the_queue_are_not_submitted_again(programs: Programs) -> None:
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "job", ["", "-1", "--user=root", "--state=PENDING", "17,18", "17 18", "17_3", "1" * 19, "１７", "17\n"]
-)
-def test_what_is_no_number_of_a_job_reaches_none_of_slurms_programs(
-    job: str, programs: Programs, tmp_path: Path
+@pytest.mark.parametrize("number", ["17", "--user=root", -1, None, 17.5])
+def test_what_is_no_number_of_an_array_reaches_none_of_slurms_programs(
+    number: object, programs: Programs, tmp_path: Path
 ) -> None:
-    with pytest.raises(Detached):
-        launch(1, detach=True)
-    (folder,) = known_arrays(tmp_path / "results")
-    note = folder / slurm.ARRAY
-    note.write_text(slurm.IN_ARRAY.format(job), encoding="utf-8")
+    note = tmp_path / "results" / "chunks" / "some" / slurm.ARRAY
+    write_whole(note, sealed({"number": number, "cells": [cell.key for cell in cells(1)]}))
 
     with pytest.warns(RecordWarning, match=rf"^{note} is left out: it names no job array"):
         launch(1)
 
-    assert all(job not in call for name in ("squeue", "scancel") for call in programs.calls(name))
-    assert not any(f"--jobs={job}" in call for call in programs.calls("squeue"))
+    assert not any(str(number) in call for call in programs.calls("squeue")[:-1])
+    assert not any(f"--jobs={number}" in call for call in programs.calls("squeue") if number != "17")
     assert note.exists()
 
 
@@ -146,7 +146,7 @@ def test_what_is_no_number_of_a_job_reaches_none_of_slurms_programs(
 def test_an_array_of_no_number_is_refused_and_leaves_nothing(printed: str, programs: Programs) -> None:
     programs.answer("sbatch", printed)
 
-    with pytest.raises(UsageError, match=r"^sbatch printed '.*' in place of a job's number; look at `squeue --me`\.$"):
+    with pytest.raises(UsageError, match=r"^sbatch printed '.*' in place of a job's number; see `squeue --me`\.$"):
         launch(1)
 
     assert not Path("results/chunks").exists()
@@ -169,7 +169,7 @@ def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch
 def test_the_log_of_tasks_that_finish_nothing_is_named(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def print_an_error(_: Slurm, numbers: str) -> None:
+    def print_an_error(*_: object) -> None:
         (folder,) = known_arrays(tmp_path / "results")
         (folder / "0.log").write_text("bash: module: command not found\n", encoding="utf-8")
 
@@ -183,7 +183,7 @@ def test_where_slurm_is_not_installed_a_sentence_says_so(in_tmp: Path, monkeypat
     monkeypatch.setenv("PATH", str(in_tmp))
 
     with pytest.raises(UsageError, match=r"there is no squeue here; run this on a login node"):
-        tasks_in_queue("17")
+        is_in_queue(Array(17, []))
 
 
 def test_options_have_limits() -> None:

@@ -1,21 +1,22 @@
-"""Forked workers: how many there are, and that each chunk is trained once, whatever becomes of a worker."""
+"""Forked workers: how many there are, and that each job is trained once, whatever becomes of a worker."""
 
 import errno
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import Config
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping import workers
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.chunks import Chunk, TrainCells
+from scarf_lightning.sweeping.jobs import Job, TrainCells
 from scarf_lightning.sweeping.plan import Plan, make_plan
 from scarf_lightning.sweeping.workers import Workers, crew
 from tests.cells import some_cell
@@ -31,17 +32,12 @@ def cells(n: int, **chosen: object) -> list[Cell]:
     return [some_cell(f"seed={seed}", seed=seed, trainer=ON_CPU, pretrain="none", **chosen) for seed in range(n)]
 
 
-def chunks(n: int) -> list[Chunk]:
-    return [Chunk([cell], 1.0) for cell in cells(n)]
+def jobs(n: int) -> list[Job]:
+    return [Job([cell], 1.0) for cell in cells(n)]
 
 
-def forests(n: int) -> list[Cell]:
-    """Cells that need no GPU."""
-    return cells(n, method={"name": "random_forest"})
-
-
-def plan_of(n: int, n_forests: int = 0) -> Plan:
-    return make_plan(survey([*cells(n), *forests(n_forests)]))
+def plan_of(n: int) -> Plan:
+    return make_plan(survey(cells(n)))
 
 
 @dataclass
@@ -65,11 +61,6 @@ class OnGpus:
         raise AssertionError
 
 
-def number_of(config: Config, plan: Plan, training: OnGpus) -> int:
-    gpus, n_cores = crew(config, plan, training)
-    return len(gpus) + n_cores
-
-
 class TestNumber:
     @pytest.fixture(autouse=True)
     def large_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +70,7 @@ class TestNumber:
 
     def number(self, n_cells: int, training: OnGpus | None = None, **chosen: object) -> int:
         config = replace(cells(1)[0].config, **chosen)  # type: ignore[arg-type]
-        return number_of(config, plan_of(n_cells), training or OnGpus())
+        return crew(config, plan_of(n_cells), training or OnGpus())[0]
 
     @pytest.mark.parametrize(
         ("n_cells", "machine", "chosen", "expected"),
@@ -110,25 +101,6 @@ class TestNumber:
     ) -> None:
         assert self.number(n_cells, machine, **chosen) == expected
 
-    @pytest.mark.parametrize(
-        ("n_networks", "n_forests", "n_gpus", "chosen", "expected"),
-        [
-            # One a GPU that has a network to train, and of the four cores the others.
-            (10, 10, 1, None, 4),
-            (10, 2, 1, None, 3),
-            (1, 10, 3, None, 4),
-            (10, 10, 6, None, 6),
-            (0, 10, 1, None, 4),
-            (10, 10, 1, 2, 2),
-            (10, 3, 1, 8, 4),
-        ],
-    )
-    def test_cells_that_need_no_gpu_have_the_cores_beside_it(
-        self, n_networks: int, n_forests: int, n_gpus: int, chosen: int | None, expected: int
-    ) -> None:
-        config = replace(cells(1)[0].config, trainer=ON_ANY, workers=chosen)
-        assert number_of(config, plan_of(n_networks, n_forests), OnGpus(n_gpus)) == expected
-
     def test_where_cuda_has_begun_several_are_refused(self) -> None:
         with pytest.raises(UsageError, match=r"^workers=2 is not possible here: this process has computed on a GPU"):
             self.number(10, OnGpus(3, has_begun=True), trainer=ON_ANY, workers=2)
@@ -138,7 +110,7 @@ class TestNumber:
             free = [1 << 60, int(times * workers.BYTES_A_WORKER)]
             monkeypatch.setattr(workers, "free_memory", lambda free=free: free)
             assert self.number(10) == number
-        monkeypatch.setattr(workers, "SECONDS_A_WORKER", plan_of(10).seconds / 2)
+        monkeypatch.setattr(workers, "SECONDS_A_WORKER", sum(group.seconds for group in plan_of(10).groups) / 2)
         assert self.number(10) == 2
 
 
@@ -161,22 +133,30 @@ def log(tmp_path: Path) -> Log:
     return Log(tmp_path)
 
 
-def trainer(log: Log, then: Callable[[Cell], object] = lambda cell: None) -> Callable[[Sequence[Cell]], None]:
-    """Writes down which process trains which cell."""
+@contextmanager
+def training(
+    log: Log,
+    number: int,
+    then: Callable[[Cell], object] = lambda cell: None,
+    say: Callable[[str], None] = print,
+    gpus: Sequence[int] = (),
+) -> Iterator[Callable[[Sequence[Job]], None]]:
+    """Workers that write down which process trains which cell, and what trains jobs by them."""
 
-    def train(trained: Sequence[Cell]) -> None:
+    def train(trained: Sequence[Cell], trials: Sequence[int] | None = None) -> None:
         for cell in trained:
             log.add(os.getpid(), cell.config.seed)
             then(cell)
 
-    return train
+    with Workers(number, SimpleNamespace(imported=lambda: train), say, gpus=gpus) as workers:  # type: ignore[arg-type]
+        yield workers.train
 
 
 class TestTraining:
-    def test_each_chunk_of_one_launch_after_the_other_is_trained_once_by_another_process(self, log: Log) -> None:
-        with Workers(2, trainer(log, lambda _: time.sleep(0.02)), print) as launch:
-            launch(chunks(5))
-            launch(chunks(3))
+    def test_each_job_of_one_launch_after_the_other_is_trained_once_by_another_process(self, log: Log) -> None:
+        with training(log, 2, lambda _: time.sleep(0.02)) as launch:
+            launch(jobs(5))
+            launch(jobs(3))
 
         assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2, 2, 3, 4]
         assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
@@ -193,45 +173,12 @@ class TestTraining:
             # Each worker leaves a cell for the other one.
             soon(lambda: len(gpus()) >= 2)
 
-        with Workers(0, trainer(log, train), lambda _: None, gpus=(4, 7)) as launch:
-            launch(chunks(6))
+        with training(log, 2, train, gpus=(4, 7)) as launch:
+            launch(jobs(6))
 
         assert set(gpus().values()) == {"gpu4", "gpu7"}
         changed = {(pid, word) for pid, word in log.lines() if word.startswith("gpu")}
         assert len(changed) == len(gpus()), "no worker changes its GPU"
-
-    def test_workers_without_a_gpu_train_what_needs_none_on_the_processor(self, log: Log) -> None:
-        def seen(what: str) -> set[str]:
-            return {pid for pid, word in log.lines() if word.startswith(what)}
-
-        def train(cell: Cell) -> None:
-            trainer = cell.config.trainer
-            log.add(os.getpid(), f"{cell.config.method['name']}-{trainer.accelerator}-{trainer.device}")
-            # Each worker waits until the other one has begun.
-            soon(lambda: bool(seen("control")) and bool(seen("random_forest")))
-
-        of_networks = cells(4)
-        asked = [Chunk([replace(cell, config=replace(cell.config, trainer=ON_ANY))], 1.0) for cell in of_networks]
-        asked += [Chunk([replace(cell, config=replace(cell.config, trainer=ON_ANY))], 1.0) for cell in forests(1)]
-        with Workers(1, trainer(log, train), lambda _: None, gpus=(5,)) as launch:
-            launch(asked)
-
-        trained = [word for _, word in log.lines() if "-" in word]
-        assert sorted(trained) == ["control-auto-5"] * 4 + ["random_forest-cpu-None"]
-        assert len(seen("control")) == 1
-        assert seen("control").isdisjoint(seen("random_forest"))
-
-    def test_without_a_core_beside_the_gpu_has_all(self, log: Log) -> None:
-        def train(cell: Cell) -> None:
-            log.add(os.getpid(), f"{cell.config.method['name']}-{cell.config.trainer.accelerator}")
-
-        asked = [Chunk([replace(each, config=replace(each.config, trainer=ON_ANY))], 1.0) for each in forests(2)]
-        asked += [Chunk([replace(each, config=replace(each.config, trainer=ON_ANY))], 1.0) for each in cells(2)]
-        with Workers(0, trainer(log, train), lambda _: None, gpus=(0,)) as launch:
-            launch(asked)
-
-        trained = [word for _, word in log.lines() if "-" in word]
-        assert sorted(trained) == ["control-auto"] * 2 + ["random_forest-cpu"] * 2
 
 
 class TestEnding:
@@ -243,22 +190,22 @@ class TestEnding:
                 time.sleep(60)
 
         said: list[str] = []
-        with Workers(1, trainer(log, wait), said.append) as launch:
-            launch(chunks(3))
+        with training(log, 1, wait, said.append) as launch:
+            launch(jobs(3))
 
         assert [seed for _, seed in log.lines()] == ["0", "1", "2"]
         assert said == ["A worker ended early (killed by SIGTERM); its cells go on from their last finished stack."]
 
-    def test_a_killed_worker_is_named_and_the_other_chunks_are_trained(self, log: Log) -> None:
+    def test_a_killed_worker_is_named_and_the_other_jobs_are_trained(self, log: Log) -> None:
         said: list[str] = []
 
         def die(cell: Cell) -> None:
             if cell.config.seed == 1:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        with Workers(2, trainer(log, die), said.append) as launch:
-            launch(chunks(5))
-            launch(chunks(1))  # the run launches cells again that are not finished
+        with training(log, 2, die, said.append) as launch:
+            launch(jobs(5))
+            launch(jobs(1))  # the run launches cells again that are not finished
 
         trained = {int(seed) for _, seed in log.lines()}
         assert trained == {0, 1, 2, 3, 4}
@@ -271,12 +218,12 @@ class TestEnding:
         def fail(cell: Cell) -> None:
             raise OSError(errno.ENOSPC, "No space left on device", "results/failures/x.json")
 
-        with Workers(2, trainer(log, fail), print) as launch:
+        with training(log, 2, fail) as launch:
             with pytest.raises(OSError, match="No space left on device"):
-                launch(chunks(60))
+                launch(jobs(60))
             tried = len(log.lines())
             with pytest.raises(OSError, match="No space left on device"):
-                launch(chunks(1))
+                launch(jobs(1))
 
         assert tried < 60
         assert len(log.lines()) == tried + 1
@@ -284,9 +231,9 @@ class TestEnding:
     @pytest.mark.slow
     def test_what_ends_the_run_ends_its_workers(self, log: Log) -> None:
         def interrupted(seconds: float) -> None:
-            with Workers(2, trainer(log, lambda _: time.sleep(60)), print) as launch:
+            with training(log, 2, lambda _: time.sleep(60)) as launch:
                 signal.setitimer(signal.ITIMER_REAL, seconds)
-                launch(chunks(2))
+                launch(jobs(2))
 
         signal.signal(signal.SIGALRM, _interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -298,8 +245,8 @@ class TestEnding:
     def test_workers_do_not_outlive_a_run_that_is_killed(self, log: Log) -> None:
         parent = os.fork()
         if parent == 0:
-            with Workers(2, trainer(log, lambda _: time.sleep(60)), print) as launch:
-                launch(chunks(2))
+            with training(log, 2, lambda _: time.sleep(60)) as launch:
+                launch(jobs(2))
             os._exit(0)
         assert soon(lambda: log._file.exists() and len(log.lines()) == 2)
         os.kill(parent, signal.SIGKILL)
@@ -310,7 +257,3 @@ class TestEnding:
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-def _end_waiting(*_: object) -> None:
-    raise TimeoutError

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning.cli.running import OwnTraining
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
@@ -26,8 +27,8 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.chunks import Chunk
 from scarf_lightning.sweeping.expand import ExpandedSweep
+from scarf_lightning.sweeping.plan import Group
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.training.cell_loop import CellLoop
 from tests.composing import cells_of, config_of
@@ -43,11 +44,11 @@ def ran(folder: Path, *asked: str) -> str:
     cells, shown = cells_of(*asked, f"paths.results={folder}"), io.StringIO()
     loop = CellLoop(shown=Screen(file=shown, width=1000))
 
-    def launch(chunks: Sequence[Chunk]) -> None:
-        for chunk in chunks:
-            loop.train(chunk.cells)
+    def launch(groups: Sequence[Group]) -> None:
+        for group in groups:
+            loop.train([each.cell for each in group.cells])
 
-    run(ExpandedSweep(list(cells)), launch, Terminal())
+    run(ExpandedSweep(list(cells)), OwnTraining(), Terminal(), launch)
     return shown.getvalue()
 
 
@@ -155,7 +156,7 @@ def test_a_table_edited_while_a_sweep_trains_is_trained_again(
     before = hash_now(cells[0])
     usual, trained = CellLoop.train_cell, list[str]()
 
-    def train_cell(loop: CellLoop, cell: Cell) -> bool:
+    def train_cell(loop: CellLoop, cell: Cell, trials: Sequence[int] | None = None) -> bool:
         with pytest.MonkeyPatch.context() as patch:
             if when == "while a cell trains" and not trained:
                 add = CellStore.add

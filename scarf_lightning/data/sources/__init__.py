@@ -1,6 +1,6 @@
 """Where tables come from. Opening a source imports no client and loads nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ def open_source(
     name: str | None,
     openml_cache: str | None,
     split: Mapping[str, Any] | None = None,
+    size: Sequence[int] | None = None,
     **given: Any,
 ) -> Source:
     """The source that the options of a dataset name. Options that are not set are None; so is the paper's split.

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning.cli.running import OwnTraining
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.chunks import by
 from scarf_lightning.sweeping.expand import ExpandedSweep
+from scarf_lightning.sweeping.jobs import by
 from scarf_lightning.sweeping.run import run
 from tests.composing import cells_of
 
@@ -280,7 +281,7 @@ class TestConfiguration:
 
         cells = cells_of("dataset=csv", "dataset.path=t.csv,gone.csv", "dataset.target=level,leve", "seed=1,2")
         with pytest.raises(UsageError) as caught:
-            run(ExpandedSweep(cells), by(NoLauncher()), Terminal())  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), OwnTraining(), Terminal(), by(NoLauncher(), "joblib"))  # type: ignore[arg-type]
 
         wrong_target, gone = str(caught.value).splitlines()
         assert wrong_target.startswith("dataset.target names 'leve', which is not a column of t.csv. Did you mean ")
