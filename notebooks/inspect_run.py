@@ -64,7 +64,7 @@ cell.trials[["trial", "accuracy", "log_loss", "auroc", "pretrain_epochs", "finet
 # %% [markdown]
 # ## Curves
 #
-# Each trial is faint; the line is the mean of the trials still training, and the band one standard deviation. The
+# Each trial is faint; the line is the mean of the trials still training. The
 # training loss jitters because every batch gets a new corruption. The validation rows were corrupted once, before the
 # first epoch, so their loss can be compared between epochs. InfoNCE is negative, because a guess costs 0
 # ([What InfoNCE sees](views.ipynb)).

@@ -15,10 +15,11 @@ import pandas as pd
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.cli.report_command import command_of, gathered
 from scarf_lightning.errors import UsageError, counted
-from scarf_lightning.reporting.blocks import number, table, to_markdown
+from scarf_lightning.reporting.blocks import number, table
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.results import Row
 
+from .markdown import to_markdown
 from .published import AT_CHANCE_IN_PAPER, published_accuracy, published_epochs
 from .readings import ARM, DEFAULT, against_default, gains_beside, reading_summary
 from .report import LABEL, Competitor, defaults_of, differences

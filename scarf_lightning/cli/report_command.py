@@ -201,8 +201,7 @@ def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
 
 def _tables(page: "Report") -> dict[str, Table]:
     """The tables of a page, by name."""
-    blocks = [block for section in page.sections for block in section.blocks]
-    return {block.name: block for block in blocks if isinstance(block, Table)}
+    return {block.name: block for block in page.blocks if isinstance(block, Table)}
 
 
 def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None) -> Subject:

@@ -25,7 +25,6 @@ LATEX = str.maketrans(
         **{"<": "$<$", ">": "$>$", "|": "$|$", "±": r"$\pm$", "−": "$-$", "–": "--", "×": r"$\times$", "≤": r"$\le$"},
     }
 )
-MARKDOWN = str.maketrans({**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"})
 ROWS_OF_A_PAGE = 45
 """A longer table goes on from page to page in LaTeX."""
 
@@ -45,14 +44,14 @@ class Picture:
     Attributes:
         name: of its files.
         figure: matplotlib's.
-        alt: describes it to readers who cannot see it.
         caption: below it.
+        alt: describes it to readers who cannot see it, if the caption does not.
     """
 
     name: str
     figure: "Figure"
-    alt: str
     caption: str
+    alt: str = ""
 
 
 class Entry(NamedTuple):
@@ -73,7 +72,6 @@ class Table:
         columns: headings.
         rows: of as many entries.
         data: the numbers in full, for CSV; its layout may differ.
-        narrow: the table for a column of a paper, which LaTeX gets in its place.
         on_page: False for a table that the page shows by its files alone.
     """
 
@@ -82,7 +80,6 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     data: pd.DataFrame
-    narrow: "Table | None" = None
     on_page: bool = True
 
     @cached_property
@@ -176,18 +173,8 @@ def to_csv(table: Table) -> str:
     return data.to_csv(index=False, lineterminator="\n")
 
 
-def to_markdown(table: Table) -> str:
-    """A pipe table under its caption; the best of a row is bold."""
-    heading = [markdown(each) for each in table.columns]
-    # A colon aligns numbers at the right.
-    rule = ["--:" if column in table.numeric else "---" for column in range(len(heading))]
-    lines = [f"| {' | '.join(cells)} |" for cells in (heading, rule, *table.texts(markdown, "**{}**"))]
-    return "\n".join([markdown(table.caption), "", *lines]) + "\n"
-
-
 def to_latex(table: Table) -> str:
-    """A ``table`` with the rules of booktabs, or a ``longtable`` of many rows; the best of a row is bold."""
-    table = table.narrow or table
+    """A ``table`` with the rules of booktabs, or a ``longtable`` of many rows; the best is bold."""
     frame = pd.DataFrame(table.texts(latex, r"\textbf{{{}}}"), columns=[latex(each) for each in table.columns])
     is_long = len(frame) > ROWS_OF_A_PAGE
     text: str = frame.style.hide(axis="index").to_latex(
@@ -210,13 +197,4 @@ FORMATS = {"csv": to_csv, "tex": to_latex}
 
 def latex(text: str) -> str:
     """Text in which LaTeX sees nothing but text."""
-    return _one_line(text).translate(LATEX)
-
-
-def markdown(text: str) -> str:
-    """Text in which Markdown, and a pipe table, see nothing but text."""
-    return _one_line(text).translate(MARKDOWN)
-
-
-def _one_line(text: str) -> str:
-    return escaped(" ".join(text.splitlines()), kept="")
+    return escaped(" ".join(text.splitlines()), kept="").translate(LATEX)

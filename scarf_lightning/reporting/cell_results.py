@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
 from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError, did_you_mean, unknown_name
@@ -102,7 +103,6 @@ class CellResults:
     metric: str = Classes.usual_metric
     stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
     measured: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
-    _signs: dict[int, str] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @cached_property
     def axes(self) -> list[str]:
@@ -131,10 +131,7 @@ class CellResults:
 
     def sign_of(self, cell: int) -> str:
         """The sign that a cell has learnt nothing, see `learning.not_learnt`; empty if there is none."""
-        # A reference is asked for once for each competitor.
-        if cell not in self._signs:
-            self._signs[cell] = not_learnt(self.evidence_of(cell), self.targets.get(cell))
-        return self._signs[cell]
+        return not_learnt(self.evidence_of(cell), self.targets.get(cell))
 
     def evidence_of(self, cell: int) -> Rows:
         """The columns of `EVIDENCE` of a cell's trials."""
@@ -149,9 +146,7 @@ class CellResults:
     @cached_property
     def different(self) -> list[str]:
         """The columns in which cells of one dataset differ, as `distinguishing_columns` finds them."""
-        asked: list[str] = []
-        for overrides in self.cells["overrides"]:
-            asked += asked_for(overrides)
+        asked = [name for overrides in self.cells["overrides"] for name in asked_for(overrides)]
         return distinguishing_columns(list(self.rows.values()), self.axes, asked)
 
     @property
@@ -195,47 +190,36 @@ def read_results(
         # A run brings the rows that it has just trained; a report of a folder reads them.
         if not rows and cell.folder is not None:
             records[label] = stored = cell.stored or read_cell(cell.folder)
-            rows, target = _rows_of(stored, cell.trials)
+            measured = measured_rows(stored)
+            # The store may hold more trials than are wanted, or lack some in between.
+            rows = [measured[trial] for trial in range(cell.trials) if trial in measured]
+            target = None if stored.description is None else stored.target
             damaged |= stored.damaged
         rows_of_cells.append(rows)
         if target is not None:
             targets[label] = target
-
     cells = _frame_of_cells(wanted, rows_of_cells)
     # A report without a setting of its own for how tables are read compares with the reading by default.
     unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
-    folders = {}
-    for label, cell in enumerate(wanted):
-        if cell.folder is not None:
-            folders[label] = cell.folder
     # Runs that asked for different metrics have none in common, so their targets decide.
     asked = {cell.metric for cell in wanted if cell.metric is not None}
-    metric = asked.pop() if len(asked) == 1 else leading_metric(targets.values())
     return CellResults(
         cells=cells,
         trials=_frame_of_trials(rows_of_cells),
-        folders=folders,
+        folders={label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None},
         damaged=damaged,
         usual=unset | (usual or {}),
         targets=targets,
-        metric=metric,
+        metric=asked.pop() if len(asked) == 1 else leading_metric(targets.values()),
         stored=records,
     )
 
 
-def _rows_of(stored: Stored, n_trials: int) -> tuple[list[Row], Target | None]:
-    """The stored rows of a cell's first trials, and its target if it is known."""
-    measured = measured_rows(stored)
-    # The store may hold more trials than are wanted, or lack some in between.
-    rows = [measured[trial] for trial in range(n_trials) if trial in measured]
-    target = None if stored.description is None else stored.target
-    return rows, target
-
-
 def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     """The frame ``cells`` of `CellResults`."""
+    asked = [dict(override.partition("=")[::2] for override in cell.overrides) for cell in wanted]
     cells: list[Row] = []
-    for cell, rows, shared in zip(wanted, rows_of_cells, _several_at_once(wanted), strict=True):
+    for cell, rows, own in zip(wanted, rows_of_cells, asked, strict=True):
         row = {
             "dataset_id": cell.dataset_id,
             "fingerprint": None if cell.folder is None else cell.folder.name,
@@ -244,15 +228,14 @@ def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequ
             "failure": cell.failure,
             "overrides": cell.overrides,
         }
-        cells.append({**cell.axes, **row, **shared})
-    cells = with_reading(cells)
-
-    columns: dict[str, Any] = {}
-    for column in dict.fromkeys(key for cell in cells for key in cell):
-        # Columns of axes keep their own values, and None where a cell does not use the axis.
-        kind = "int64" if column in ("wanted", "finished") else "object"
-        columns[column] = pd.Series([cell.get(column) for cell in cells], dtype=kind)
-    return pd.DataFrame(columns)
+        for name in BESIDE:
+            # A cell that does not name it may have any value, for instance of a file.
+            if len({each.get(name) for each in asked}) > 1 and all(name in each for each in asked):
+                row[name] = yaml.safe_load(own[name])
+        cells.append({**cell.axes, **row})
+    # Columns of axes keep their own values, and None where a cell does not use the axis.
+    frame = pd.DataFrame(with_reading(cells), dtype=object)
+    return frame.where(frame.notna(), None).astype({"wanted": "int64", "finished": "int64"})
 
 
 def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
@@ -263,46 +246,11 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
 
     labels = [label for label, rows in enumerate(rows_of_cells) for _ in range(len(rows))]
     has_diverged = [epoch is not None for epoch in column("diverged")]
-    trials = {
-        "cell": pd.Series(labels, dtype="int64"),
-        "trial": pd.Series(column("trial"), dtype="int64"),
-        "diverged": pd.Series(has_diverged, dtype="bool"),
-    }
-    names_of_metrics = [metric.name for metric in metrics()]
+    trials = pd.DataFrame({"cell": labels, "trial": column("trial"), "diverged": has_diverged})
     counts = ("finetune_epochs", *SIZES, "n_labels", "n_label_classes")
-    for name in (*names_of_metrics, *counts, *FLAGS, *SECONDS):
-        trials[name] = pd.Series(column(name), dtype="float64")
-    return pd.DataFrame(trials)
-
-
-def _several_at_once(wanted: Sequence[ReportedCell]) -> list[Row]:
-    """For each cell the options in which all cells differ that set several others, such as a recipe."""
-    shared: list[Row] = [{} for _ in wanted]
-    for name in BESIDE:
-        values = [_last_value(cell.overrides, name) for cell in wanted]
-        # A cell that does not name it may have any value, for instance of a file.
-        if None in values or len(set(values)) == 1:
-            continue
-        for row, text in zip(shared, values, strict=True):
-            row[name] = _number_or_text(str(text))
-    return shared
-
-
-def _last_value(overrides: Sequence[str], name: str) -> str | None:
-    """The value that overrides give an option; None if they do not."""
-    # Of an option that is given twice the last value counts.
-    for override in reversed(overrides):
-        key, _, value = override.partition("=")
-        if key == name:
-            return value
-    return None
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        return int(text) if text.isdigit() else float(text)
-    except ValueError:
-        return text
+    numbers = [*(metric.name for metric in metrics()), *counts, *FLAGS, *SECONDS]
+    measured = pd.DataFrame({name: pd.Series(column(name), dtype="float64") for name in numbers})
+    return trials.astype({"cell": "int64", "trial": "int64", "diverged": "bool"}).join(measured)
 
 
 def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
@@ -327,39 +275,33 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
         raise no_results(results, damaged, sentences)
 
     described = [(folder, stored, stored.description) for folder, stored in cells if stored.description is not None]
-    readings: dict[Table, Row] = {}
+    described.sort(key=lambda each: _place(each[2]))
+    readings: dict[tuple[str, str], Row] = {}
     for _, _, cell in described:
         reading = {column: value for column, value in cell["options"].items() if is_of_reading(column)}
         # Two ways of asking for one table, such as a numeric column that is called numeric, are one: the shorter.
-        readings[_table_of(cell)] = min(readings.get(_table_of(cell), reading), reading, key=len)
+        table = cell["dataset"], cell["identity"]["data"]
+        readings[table] = min(readings.get(table, reading), reading, key=len)
     n_alike = Counter((name, str(reading)) for (name, _), reading in readings.items())
     wanted = []
-    for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
-        name, data = table = _table_of(cell)
-        reading = readings[table]
-        is_alone = n_alike[name, str(reading)] == 1
+    for folder, stored, cell in described:
+        name, data = cell["dataset"], cell["identity"]["data"]
+        reading = readings[name, data]
+        dataset = name if n_alike[name, str(reading)] == 1 else f"{name} ({data[:6]})"
         options = {column: value for column, value in cell["options"].items() if not is_of_reading(column)}
+        asked = dict(override.partition("=")[::2] for override in cell["overrides"]).get("trials", "")
         reported = ReportedCell(
-            axes={"dataset": name if is_alone else f"{name} ({data[:6]})", **options, **reading},
+            axes={"dataset": dataset, **options, **reading},
             dataset_id=cell["dataset_id"],
             folder=folder,
             # A later run may have added trials beyond those that the description was written for.
-            trials=max(_asked_for(cell["overrides"]), max(stored.rows, default=-1) + 1),
+            trials=max(int(asked) if asked.isdigit() else 0, max(stored.rows, default=-1) + 1),
             overrides=tuple(cell["overrides"]),
             metric=cell["config"].get("metric"),
             stored=stored,
         )
         wanted.append(reported)
     return wanted, damaged, sentences
-
-
-Table = tuple[str, str]
-"""A dataset's name, and the hash of its data."""
-
-
-def _table_of(cell: Row) -> Table:
-    """The dataset of a cell and the hash of its data."""
-    return cell["dataset"], cell["identity"]["data"]
 
 
 def narrowed(
@@ -397,18 +339,14 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     """The curves of some cells' wanted trials with the columns `CURVE`, NaN for a loss that a phase does not have."""
     frames = []
     for cell in cells:
-        trials, stored = results.trials_of(cell)["trial"], results.stored_of(cell)
-        if trials.empty or stored is None:
-            continue
-        curves, damaged = read_curves(stored)
-        results.damaged.update(damaged)
-        wanted = curves.assign(cell=cell)[curves["trial"].isin(trials)]
-        # An empty frame would make the types of the others those of objects.
-        if len(wanted):
-            frames.append(wanted)
-    every = pd.concat(frames) if frames else pd.DataFrame()
+        if (stored := results.stored_of(cell)) is not None:
+            curves, damaged = read_curves(stored)
+            results.damaged.update(damaged)
+            frames.append(curves[curves["trial"].isin(results.trials_of(cell)["trial"])].assign(cell=cell))
+    # An empty frame would make the types of the others those of objects.
+    filled = [frame for frame in frames if len(frame)]
     # Drawings look for all columns, even where no cell has a curve.
-    return every.reindex(columns=list(CURVE))
+    return (pd.concat(filled) if filled else pd.DataFrame()).reindex(columns=list(CURVE))
 
 
 def environments(results: CellResults) -> list[dict[str, str]]:
@@ -417,20 +355,13 @@ def environments(results: CellResults) -> list[dict[str, str]]:
     for cell in results.folders:
         stored = results.stored_of(cell)
         assert stored is not None
-        stack_environments, damaged = read_environments(stored)
+        found, damaged = read_environments(stored)
         results.damaged.update(damaged)
-        for environment in stack_environments:
-            # Packages are listed beside the hardware, one line each.
-            versions = environment.pop("packages", {})
-            together = {**environment, **versions}
-            flat.append({str(name): str(value) for name, value in together.items()})
+        for each in found:
+            # Packages are listed beside the hardware.
+            versions = each.pop("packages", {})
+            flat.append({name: str(value) for name, value in (each | versions).items()})
     return flat
-
-
-def _asked_for(overrides: Sequence[str]) -> int:
-    """The number of trials that a command line asks for; 0 if it does not say."""
-    given = _last_value(overrides, "trials") or ""
-    return int(given) if given.isdigit() else 0
 
 
 def _place(cell: Row) -> list[tuple[bool, float, str]]:
@@ -438,7 +369,7 @@ def _place(cell: Row) -> list[tuple[bool, float, str]]:
     options = cell["options"]
     leading = [options.get("regime"), options.get("pretrain") != "none", *map(options.get, ORDERED)]
     others = [value for name, value in sorted(options.items()) if name not in ORDERED]
-    return [_sort_key(value) for value in (*leading, *_table_of(cell), *others)]
+    return [_sort_key(value) for value in (*leading, cell["dataset"], cell["identity"]["data"], *others)]
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:

@@ -1,8 +1,7 @@
 """From the cells of a report to a folder with a page, figures and tables."""
 
-from collections import Counter
+from base64 import b64encode
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
@@ -14,16 +13,7 @@ from markupsafe import Markup
 from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, source_commit
-from ..results.claims import folder_time
-from ..results.files import (
-    UNFINISHED,
-    DamagedRecordError,
-    read_bytes,
-    refuse_links,
-    remove_unfinished,
-    surely,
-    temporary,
-)
+from ..results.files import UNFINISHED, DamagedRecordError, read_bytes, refuse_links, write_whole
 from ..screen import escaped
 from ..version import __version__
 from .answer import answer_sections
@@ -33,7 +23,7 @@ from .competitors import named_cells
 from .drawings import Drawing, draw_all
 from .questions import Answers, answers_of
 from .report_options import ReportOptions
-from .style import embedded, save
+from .style import ENDINGS, drawn
 
 RowOf = Callable[[Sequence[str]], Row]
 """The axis columns of the cell that overrides such as ``["pretrain=scarf"]`` ask for."""
@@ -70,6 +60,11 @@ class Report:
     answers: Answers
 
     @property
+    def blocks(self) -> list[Block]:
+        """The blocks of all sections."""
+        return [block for section in self.sections for block in section.blocks]
+
+    @property
     def answer(self) -> list[str]:
         """The sentences of the first section."""
         return [block.text for block in self.sections[0].blocks if isinstance(block, Paragraph)]
@@ -77,8 +72,7 @@ class Report:
     @property
     def warnings(self) -> list[str]:
         """Sentences on what could not be shown."""
-        blocks = [block for section in self.sections for block in section.blocks]
-        return [block.text for block in blocks if isinstance(block, Paragraph) and block.warns]
+        return [block.text for block in self.blocks if isinstance(block, Paragraph) and block.warns]
 
 
 def make_report(
@@ -137,38 +131,21 @@ def _check_results(results: CellResults, metric: Metric) -> None:
 
 
 def write_report(report: Report, folder: Path) -> Path:
-    """Write ``index.html``, ``figures/`` and ``tables/``, also in the place of an earlier report. No file is removed.
-
-    All files are written into a new folder first, so a report that is killed leaves an earlier one as it was. The new
-    folder takes the name. A folder of that name may hold other files of the user's and is kept: each file then replaces
-    its own, the page first, which embeds its figures. SIGTERM and Ctrl-C wait until all have.
+    """Write ``index.html``, ``figures/`` and ``tables/``, also in the place of an earlier report. No file is removed,
+    and none is written through a link. The page, which embeds its figures, comes first.
 
     Raises:
         UsageError: the folder holds files that are not a report, or a link leads elsewhere.
     """
     index = folder / "index.html"
     refuse_links(folder, *(folder / name for name in FOLDERS))
-    # Another thread may write a report here. It puts its page first, so what is there now is known to the page by then.
     there = [each for each in folder.glob("*") if not each.name.startswith(UNFINISHED)]
     # A folder of the user's own files is left alone, whatever its name.
     if there and not _is_report(index):
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with temporary(index if folder.exists() else folder) as made:
-        remove_unfinished(made.parent, folder_time(made.parent))
-        _write_files(report, made)
-        surely(lambda: _move(made, folder))
+    for name, content in files_of(report).items():
+        write_whole(folder / name, content, is_synced=False)
     return index
-
-
-def _move(made: Path, folder: Path) -> None:
-    """Give a new report its name or, where a folder has that name, move its files into it."""
-    with suppress(OSError):
-        made.rename(folder)
-    for path in (*made.glob("*.html"), *made.glob("*/*")):
-        target = folder / path.relative_to(made)
-        target.parent.mkdir(exist_ok=True)
-        path.replace(target)
 
 
 def _is_report(index: Path) -> bool:
@@ -179,38 +156,30 @@ def _is_report(index: Path) -> bool:
         return False
 
 
-def _write_files(report: Report, folder: Path) -> None:
-    """Write a report into a new folder."""
-    for name in FOLDERS:
-        (folder / name).mkdir(parents=True)
-    for section in report.sections:
-        for block in section.blocks:
-            if isinstance(block, Picture):
-                save(block.figure, folder / "figures", block.name)
-            elif isinstance(block, Table):
-                for ending, write in FORMATS.items():
-                    (folder / "tables" / f"{block.name}.{ending}").write_text(write(block), encoding="utf-8")
-    (folder / "index.html").write_text(page(report, folder), encoding="utf-8")
-
-
-def page(report: Report, folder: Path) -> str:
-    """One HTML page that needs no other file: it embeds the figures in the folder's ``figures/`` and links to
-    ``tables/``."""
+def files_of(report: Report) -> dict[str, str | bytes]:
+    """The contents of a report's files by their names. The page needs no other file."""
+    others: dict[str, str | bytes] = {}
+    for block in report.blocks:
+        if isinstance(block, Picture):
+            others |= {f"figures/{block.name}.{ending}": content for ending, content in drawn(block.figure).items()}
+        elif isinstance(block, Table):
+            others |= {f"tables/{block.name}.{ending}": write(block) for ending, write in FORMATS.items()}
 
     def shipped(name: str) -> str:
         return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
-    template = Environment(autoescape=True).from_string(shipped("page.html"))
-    page = template.render(
+    page = Environment(autoescape=True).from_string(shipped("page.html"))
+    html = page.render(
         generator=GENERATOR,
         long_table=LONG_TABLE,
         report=report,
         formats=list(FORMATS),
-        drawn=lambda name: embedded(folder / "figures" / f"{name}.svg"),
+        images=ENDINGS,
+        drawn=lambda name: f"data:image/svg+xml;base64,{b64encode(others[f'figures/{name}.svg']).decode()}",  # type: ignore[arg-type]
         style=Markup(shipped("page.css")),
         script=Markup(shipped("page.js")),
     )
-    return escaped(page)
+    return {"index.html": escaped(html), **others}
 
 
 def completeness(results: CellResults) -> str:
@@ -224,7 +193,9 @@ def completeness(results: CellResults) -> str:
     missing = []
     lines = unfinished[["finished", "wanted", "failure"]].itertuples(index=False)
     for name, (finished, wanted, failure) in zip(named_cells(results, unfinished), lines, strict=True):
-        why = f": {_last_or_first_line(failure)}" if failure else ""
+        reason = (failure or "").strip().splitlines()
+        # Python puts the error last, below the lines of code that led to it.
+        why = f": {reason[-1 if reason[0].startswith('Traceback') else 0]}" if reason else ""
         missing.append(f"{name} ({finished} of {wanted} trials{why})")
     n_whole = len(cells) - len(unfinished)
     return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."
@@ -238,28 +209,14 @@ def provenance_section(results: CellResults, command: str) -> Section:
     shown = finished[["finished", "fingerprint"]].rename(columns={"finished": "trials"})
     shown.insert(0, "cell", named_cells(results, finished))
     blocks: list[Block] = [table("cells", "Cells, and their folders", shown, data=data)]
+    # Cells of one sweep may have been trained on several machines, and by several versions.
+    versions: dict[str, dict[str, None]] = {}
+    for environment in environments(results):
+        for name, version in environment.items():
+            versions.setdefault(name, {})[version] = None
+    if versions:
+        used = ", ".join(f"{name} {' and '.join(known)}" for name, known in versions.items())
+        blocks.append(Paragraph(f"Trained with {used}."))
     commit = f", commit {source_commit()}" if source_commit() else ""
     made = f"Made by SCARF-Lightning {__version__} on {date.today():%-d %B %Y}{commit}: {command}"
-    blocks += [Paragraph(text) for text in (_versions(results), made) if text]
-    return Section("provenance", "Where this comes from", blocks)
-
-
-def _versions(results: CellResults) -> str:
-    """Sentence on versions and hardware; empty if no stack has any."""
-    stacks = environments(results)
-    parts = []
-    for name in dict.fromkeys(name for environment in stacks for name in environment):
-        counts = Counter(environment.get(name, "not said") for environment in stacks)
-        # Cells of one sweep may have been trained on several machines, and by several versions.
-        versions = [
-            f"{version} ({counted(n, 'stack')})" if len(counts) > 1 else version for version, n in counts.items()
-        ]
-        parts.append(f"{name} {' and '.join(versions)}")
-    return f"Trained with {', '.join(parts)}." if parts else ""
-
-
-def _last_or_first_line(text: str) -> str:
-    """The line of a failure that says why: the last one of a traceback, the first one of a sentence."""
-    lines = text.strip().splitlines()
-    # Python puts the error last, below the lines of code that led to it.
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+    return Section("provenance", "Where this comes from", [*blocks, Paragraph(made)])

@@ -5,7 +5,6 @@ works on plain rows, without pandas, so that the terminal can use it too.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -195,33 +194,10 @@ def text_of(value: Any) -> str:
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
-    """A text of at most so many letters for each name, where a figure has no room for more.
-
-    Two names never share a text: names that begin alike keep their ends, and names that end alike too are numbered. The
-    text of a name does not depend on the order of the names.
-    """
+    """A text of at most so many letters for each name, where a figure has no room for more: its two ends."""
     texts = {name: " ".join(name.split()) for name in names}
-    cut = {name: _cut(text, longest, longest - 1) for name, text in texts.items()}
-    for name in _alike(cut):
-        cut[name] = _cut(texts[name], longest, longest // 3)
-    # Sorted, so that numbers do not depend on the order of the names.
-    for number, name in enumerate(sorted(_alike(cut)), start=1):
-        ending = f" ({number})"
-        room = longest - len(ending)
-        cut[name] = _cut(texts[name], room, room - 1) + ending
-    return cut
-
-
-def _alike(texts: Mapping[str, str]) -> list[str]:
-    """The names whose texts are not theirs alone."""
-    counts = Counter(texts.values())
-    return [name for name, text in texts.items() if counts[text] > 1]
-
-
-def _cut(text: str, longest: int, place: int) -> str:
-    """A text without the letters that follow the first ``place`` ones, as many as there are too many."""
-    if len(text) <= longest:
-        return text
-    # The dots take the room of one letter.
-    n_last = longest - 1 - place
-    return f"{text[:place]}…{text[len(text) - n_last :]}"
+    half = longest // 2
+    return {
+        name: text if len(text) <= longest else f"{text[:half]}…{text[half + 1 - longest :]}"
+        for name, text in texts.items()
+    }

@@ -1,14 +1,11 @@
 """Style of all figures: widths and letters of a paper, colours that colour-blind readers can distinguish."""
 
-from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import StringIO
-from pathlib import Path
+from io import BytesIO
 from threading import RLock
 from typing import Any, TypeVar
 
-import numpy as np
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +18,7 @@ COLUMN, PAGE = 3.35, 6.75
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's, https://jfly.uni-koeln.de/color/; the yellow, too light for lines, is left out."""
+ENDINGS = ("svg", "png")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#767676"
 
@@ -41,13 +39,6 @@ STYLE: Any = {
 datasets come from users. The salt makes equal figures equal files."""
 
 _matplotlib = RLock()
-DPI = 200
-
-
-def styled() -> Callable[[F], F]:
-    """Decorate a function that makes a figure: matplotlib has these settings while it runs."""
-    decorator: Callable[[F], F] = _settings()
-    return decorator
 
 
 @contextmanager
@@ -56,6 +47,12 @@ def _settings() -> Iterator[None]:
     and are put back as the block found them."""
     with _matplotlib, style.context(["default", STYLE]):
         yield
+
+
+def styled() -> Callable[[F], F]:
+    """Decorate a function that makes a figure: matplotlib has these settings while it runs."""
+    decorator: Callable[[F], F] = _settings()
+    return decorator
 
 
 def new_figure(
@@ -68,29 +65,18 @@ def new_figure(
     return figure, list(axes.flat)
 
 
-def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write a figure as SVG and PNG."""
-    folder.mkdir(parents=True, exist_ok=True)
+def drawn(figure: Figure) -> dict[str, bytes]:
+    """The contents of files of a figure, by their endings."""
+    contents = {}
     with _settings():
-        # Lays it out, once for both files.
-        figure.draw_without_rendering()
         # Laid out once, the figure has the same places in both files.
+        figure.draw_without_rendering()
         figure.set_layout_engine("none")
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-        figure.savefig(folder / f"{name}.png", dpi=DPI)
-
-
-def as_svg(figure: Figure) -> str:
-    """The text of an SVG file."""
-    text = StringIO()
-    with _settings():
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
-
-
-def embedded(file: Path) -> str:
-    """An SVG file as the address of an image in a page."""
-    return f"data:image/svg+xml;base64,{b64encode(file.read_bytes()).decode()}"
+        for ending in ENDINGS:
+            file = BytesIO()
+            figure.savefig(file, format=ending, dpi=200, metadata={"Date": None} if ending == "svg" else None)
+            contents[ending] = file.getvalue()
+    return contents
 
 
 def colour(index: int) -> str:
@@ -99,14 +85,3 @@ def colour(index: int) -> str:
 
 def marker(index: int) -> str:
     return MARKERS[index % len(MARKERS)]
-
-
-def jitter(n: int, width: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Offsets that separate points in one place, the same ones every time."""
-    # A fixed seed: equal results must give equal files.
-    return np.random.default_rng(0).uniform(-width, width, n)
-
-
-def spread(values: Sequence[float]) -> bool:
-    """True if positive numbers have a range that a logarithmic axis shows better."""
-    return min(values) > 0 and max(values) / min(values) > 20

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from paper.markdown import to_markdown
 from scarf_lightning.errors import counted, enumeration
-from scarf_lightning.reporting.blocks import table, to_markdown
-from scarf_lightning.reporting.style import as_svg
+from scarf_lightning.reporting.blocks import table
+from scarf_lightning.reporting.style import drawn
 from scarf_lightning.verdicts import Interval
 
 from ..results import FILE, NONE, SCARF, read
@@ -110,7 +111,7 @@ def main() -> None:
     """Write the page."""
     where = json.loads(WHERE.read_text(encoding="utf-8"))
     text, figure = page(prepared(read(FILE)), pd.read_csv(FOLDER / "tables.csv"), where)
-    (FOLDER / "worth.svg").write_text(as_svg(figure), encoding="utf-8")
+    (FOLDER / "worth.svg").write_bytes(drawn(figure)["svg"])
     PAGE.write_text(text, encoding="utf-8")
 
 

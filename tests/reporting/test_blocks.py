@@ -11,12 +11,10 @@ from scarf_lightning.reporting.blocks import (
     Table,
     entry,
     latex,
-    markdown,
     number,
     table,
     to_csv,
     to_latex,
-    to_markdown,
 )
 from tests.programs import compiled
 from tests.reporting.cell_results import HOSTILE
@@ -52,15 +50,6 @@ def test_a_spreadsheet_runs_nothing_in_csv(start: str) -> None:
     assert read.iloc[:, 0].tolist() == [f"'{shown}", "b"]
     assert read["value"].tolist()[0] == -1.5
     assert data.columns[0] == name, "the table is left alone"
-
-
-def test_markdown_is_a_pipe_table_under_its_caption_and_sees_nothing_but_text() -> None:
-    rows = ((Entry("a|b", "a|b"), Entry("1.0", 1.0, best=True)),)
-
-    text = to_markdown(Table("t", "Two_words", ("name", "value"), rows, DATA))
-
-    assert text == "Two\\_words\n\n| name | value |\n| --- | --: |\n| a\\|b | **1.0** |\n"
-    assert markdown("a|b *c* <i> `d` e_f \\ \n g") == r"a\|b \*c\* &lt;i&gt; \`d\` e\_f \\   g"
 
 
 def test_latex_has_the_rules_of_booktabs_and_bold_bests() -> None:
@@ -117,15 +106,12 @@ def test_a_long_latex_table_goes_on_from_page_to_page(tmp_path: Path) -> None:
 def test_a_hostile_name_breaks_no_table(tmp_path: Path) -> None:
     made = table("t", HOSTILE, pd.DataFrame({HOSTILE: [HOSTILE], "value": [1]}))
 
-    (*_, heading, _, row) = to_markdown(made).splitlines()
-    assert heading.replace(r"\|", "").count("|") == row.replace(r"\|", "").count("|") == 3
     body = [line for line in to_latex(made).splitlines() if line.endswith(r"\\")]
     assert [line.replace(r"\&", "").count("&") for line in body] == [1, 1]
     assert all(line.count("{") - line.count(r"\{") == line.count("}") - line.count(r"\}") for line in body)
     # Control characters are written out in every format.
     control = table("t", "", pd.DataFrame({"dataset": ["\x1b[31m\x00"]}))
     assert r"\x1b[31m\x00" in to_csv(control)
-    assert r"\\x1b\[31m\\x00" in to_markdown(control)
     assert r"\textbackslash{}x1b[31m\textbackslash{}x00" in to_latex(control)
     # LaTeX compiles it.
     name = HOSTILE.replace("\u2028", " ")

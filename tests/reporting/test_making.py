@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
-from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -16,7 +15,7 @@ import scarf_lightning
 from paper.report import paper_section
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metrics
-from scarf_lightning.reporting import cell_results, making, remembered_looks
+from scarf_lightning.reporting import cell_results, remembered_looks
 from scarf_lightning.reporting.blocks import Paragraph, Section
 from scarf_lightning.reporting.blocks import table as table_of
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
@@ -237,7 +236,6 @@ def test_a_new_report_takes_the_place_of_an_old_one_and_leaves_other_folders_alo
     index = write_report(new, tmp_path / "report")
 
     assert "<h1>new</h1>" in index.read_text(encoding="utf-8")
-    assert list((tmp_path / "report" / "figures").iterdir()) == []
     for name in ("notes.txt", "index.html"):
         mine = tmp_path / name.replace(".", "-")
         (mine / "figures").mkdir(parents=True)
@@ -267,56 +265,10 @@ def test_a_report_in_the_place_of_another_removes_nothing(written: Path, tmp_pat
     assert not list(folder.glob(".*"))
 
 
-def a_report(title: str) -> Report:
-    """With a table that holds its title."""
-    blocks = [Paragraph("No."), *(table_of(name, "", pd.DataFrame({"a": [title]})) for name in ("cells", "other"))]
-    return Report(title, [], [Section("summary", "The answer", blocks)], NONE)
-
-
-def contents(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_a_report_that_ends_before_it_is_whole_leaves_the_old_one_or_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_report(a_report("old"), tmp_path / "report")
-    old = contents(tmp_path)
-    monkeypatch.setattr(making, "page", Mock(side_effect=KeyboardInterrupt))
-
-    for name in ("report", "other"):
-        with pytest.raises(KeyboardInterrupt):
-            write_report(a_report("new"), tmp_path / name)
-    assert contents(tmp_path) == old
-    assert [path.name for path in tmp_path.iterdir()] == ["report"]
-
-
-@pytest.mark.parametrize("n_moved", [0, 1, 3])
-def test_a_signal_while_files_are_moved_waits_for_the_last(
-    n_moved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_report(a_report("new"), tmp_path / "new")
-    write_report(a_report("old"), tmp_path / "report")
-    replace, moved = Path.replace, list[Path]()
-
-    def signalled(path: Path, target: Path) -> Path:
-        moved.append(target)
-        if len(moved) == n_moved + 1:
-            raise KeyboardInterrupt
-        return replace(path, target)
-
-    monkeypatch.setattr(Path, "replace", signalled)
-
-    with pytest.raises(KeyboardInterrupt):
-        write_report(a_report("new"), tmp_path / "report")
-    assert contents(tmp_path / "report") == contents(tmp_path / "new")
-
-
 @pytest.mark.parametrize("name", ["figures", "tables"])
 def test_nothing_is_written_through_a_linked_folder(name: str, tmp_path: Path) -> None:
     report = Report("t", [], [Section("summary", "The answer", [Paragraph("No.")])], NONE)
     write_report(report, tmp_path / "report")
-    shutil.rmtree(tmp_path / "report" / name)
     (tmp_path / "docs").mkdir()
     (tmp_path / "report" / name).symlink_to(tmp_path / "docs")
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import UsageError, counted
@@ -16,8 +15,8 @@ from ..cell_results import CellResults, curves_of
 from ..competitors import named_cells, named_competitors, need
 from ..names import shortened
 from ..report_options import ReportOptions
-from ..style import COLUMN, PAGE, colour, new_figure, spread, styled
-from .drawing import Drawing, left_out, warning
+from ..style import COLUMN, PAGE, colour, new_figure, styled
+from .drawing import Drawing, first_of
 
 PHASES = (("train_loss", "training"), ("validation_loss", "validation"))
 MOST_PANELS = 4
@@ -39,25 +38,15 @@ class LossCurves(Drawing):
         curves = curves_of(results, drawn.index)
         if not (curves["phase"] == "pretrain").any():
             raise UsageError("These cells have kept no curves of pre-training.")
-        panels = named_cells(results, drawn)
-        curves["panel"] = curves["cell"].map(panels)
+        curves["panel"] = curves["cell"].map(named_cells(results, drawn))
         curves["line"] = curves["cell"].astype(str) + " " + curves["trial"].astype(str)
-        epochs = curves[curves["phase"] == "pretrain"].groupby("line")["epoch"].max()
-        blocks: list[Block] = [
-            Picture(
-                name,
-                loss_curves(curves),
-                alt=f"Training and validation loss of {counted(len(epochs), 'pre-training')}, which stop after "
-                f"{epochs.min()} to {epochs.max()} epochs.",
-                caption="Each trial faint, and their mean with one standard deviation.",
-            )
-        ]
-        return blocks + left_out(len(drawn), len(chosen))
+        caption = f"Each trial faint, and their mean.{first_of(len(drawn), len(chosen))}"
+        return [Picture(name, loss_curves(curves), caption)]
 
 
 @styled()
 def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
-    """Training beside validation: every trial faint, the mean of those still training, and one standard deviation.
+    """Training beside validation: every trial faint, and the mean of those still training.
 
     The mean ends where fewer than half of the trials are left: those that train longest are not like the others.
 
@@ -72,27 +61,15 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     titles = shortened(panels, 32)
     # A row of the figure is a panel's training loss beside its validation loss.
     for place, (panel, (column, title)) in zip(axes, itertools.product(panels, PHASES), strict=True):
-        panel_curves = shown.loc[shown["panel"] == panel, ["line", "epoch", column]]
-        _lines(place, panel_curves, column)
+        lines = shown[shown["panel"] == panel].pivot_table(index="epoch", columns="line", values=column)
+        mean = lines[lines.count(axis=1) >= lines.shape[1] / 2].mean(axis=1)
+        place.plot(lines.index, lines.to_numpy(), color=colour(0), lw=0.4, alpha=0.3)
+        place.plot(mean.index, mean, color=colour(0), lw=1.4)
         place.set_title(f"{title}, {titles[panel]}" if len(panels) > 1 else title)
         place.set_xlabel("epoch")
     for place in axes[::2]:
         place.set_ylabel("loss")
     return figure
-
-
-def _lines(axes: Axes, part: pd.DataFrame, column: str) -> None:
-    """One loss of all trials over the epochs, faint, and their mean with a band of one standard deviation."""
-    lines = part.pivot_table(index="epoch", columns="line", values=column)
-    axes.plot(lines.index, lines.to_numpy(), color=colour(0), lw=0.4, alpha=0.3)
-    n_trials = lines.shape[1]
-    n_training = lines.notna().sum(axis=1)
-    # The mean of the last ones would jump each time that one of them stops.
-    typical = lines[n_training >= max(1, n_trials / 2)]
-    mean = typical.mean(axis=1)
-    deviation = typical.std(axis=1, ddof=0)
-    axes.fill_between(typical.index, mean - deviation, mean + deviation, color=colour(0), alpha=0.2, lw=0)
-    axes.plot(typical.index, mean, color=colour(0), lw=1.4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,37 +85,27 @@ class Sensitivity(Drawing):
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         need(results, [self.x])
-        cells = self.cells(results)
-        values = cells[self.x].dropna()
+        cells, x, label = self.cells(results), self.x, options.measure.label
+        values = cells[x].dropna()
         if not all(isinstance(value, int | float) for value in values):
-            raise UsageError(f"{self.x} has values that are not numbers: {named([str(v) for v in values.unique()])}.")
+            raise UsageError(f"{x} has values that are not numbers: {named([str(v) for v in values.unique()])}.")
         scores = named_competitors(results, values.map(float).map(repr), options.measure).scores
         means = cell_means(scores.assign(x=scores["competitor"].astype(float)), "value", by=("dataset", "x"))
         # A setting of which some datasets lack trials would be compared over other datasets.
         complete = means.pivot_table(index="dataset", columns="x", values="mean").dropna()
         if complete.empty or len(complete.columns) < 2:
-            raise UsageError(f"No dataset has finished trials of every value of {self.x}, of two or more.")
+            raise UsageError(f"No dataset has finished trials of every value of {x}, of two or more.")
         relative = relative_to_best(complete)
-        label, x = options.measure.label, self.x
-        words = ", ".join(f"{at:g}: {mean:.2f} %" for at, mean in relative[["x", "mean"]].itertuples(index=False))
-        blocks: list[Block] = [
-            Picture(
-                name,
-                sensitivity_line(relative, x_title=x, y_title=label),
-                alt=f"{label} relative to the best {x}: {words}.",
-                caption=f"How near {label} comes to that of each dataset's best {x}, in percent of it: mean over "
-                f"{counted(len(complete), 'dataset')} with its 95 % interval where there are two or more.",
-            )
-        ]
-        lacking = []
-        for dataset in cells["dataset"].unique():
-            if dataset not in complete.index:
-                lacking.append(str(dataset))
-        blocks += warning(f"Without trials of every {x}, and left out", lacking)
-        heading = {"x": x, "mean": "mean, % of the best"}
+        caption = (
+            f"How near {label} comes to that of each dataset's best {x}, in percent of it: mean over "
+            f"{counted(len(complete), 'dataset')} with its 95 % interval where there are two or more."
+        )
         formats = {"x": "g", "mean": ".2f", "low": ".2f", "high": ".2f"}
-        blocks.append(table(name, f"{label} relative to the best {x} of each dataset", relative, formats, heading))
-        return blocks
+        headings = {"x": x, "mean": "mean, % of the best"}
+        return [
+            Picture(name, sensitivity_line(relative, x_title=x, y_title=label), caption),
+            table(name, f"{label} relative to the best {x} of each dataset", relative, formats, headings),
+        ]
 
 
 @styled()
@@ -149,15 +116,12 @@ def sensitivity_line(relative: pd.DataFrame, *, x_title: str, y_title: str) -> F
     x, mean, low, high = relative[["x", "mean", "low", "high"]].to_numpy(float).T
     axes.fill_between(x, low, high, color=colour(0), alpha=0.2, lw=0)
     axes.plot(x, mean, color=colour(0), marker="o", ms=4)
-    if spread(x.tolist()):
+    # A logarithmic axis shows a wide range of positive numbers better.
+    if x.min() > 0 and x.max() / x.min() > 20:
         axes.set_xscale("log")
     axes.set_xticks(x, [f"{value:g}" for value in x])
     axes.minorticks_off()
-    # Values that are all equal would lie on the edge of an axis without height.
-    span = np.nanmax([mean, high]) - np.nanmin([mean, low])
-    axes.margins(y=0.08 if span else 0.5)
-    axes.set_xlabel(x_title)
-    axes.set_ylabel(f"{y_title}, % of the best")
+    axes.set(xlabel=x_title, ylabel=f"{y_title}, % of the best")
     return figure
 
 
@@ -177,15 +141,6 @@ def relative_to_best(means: pd.DataFrame) -> pd.DataFrame:
     n = len(percent)
     mean = percent.mean()
     # One dataset has no spread.
-    half = mean * float("nan")
-    if n > 1:
-        half = student_quantile(n - 1) * percent.sem()
-    return pd.DataFrame(
-        {
-            "x": [float(value) for value in mean.index],
-            "mean": mean.to_numpy(),
-            "low": (mean - half).to_numpy(),
-            "high": (mean + half).to_numpy(),
-            "datasets": n,
-        }
-    )
+    half = student_quantile(n - 1) * percent.sem() if n > 1 else np.nan * mean
+    relative = pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half, "datasets": n})
+    return relative.rename_axis("x").reset_index().astype({"x": float})

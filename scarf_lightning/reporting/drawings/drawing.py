@@ -1,7 +1,7 @@
 """The interface of all drawings: entries in a sweep file's ``report:``, their reading, and panels and notes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, get_origin, get_type_hints
 
@@ -9,12 +9,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ...data.targets import Classes
 from ...errors import UsageError, unknown_name
 from ...metrics import metric_named
 from ...options import Config
 from ...options.axes import OF_THE_RUN, field_names, registered
 from ...options.checking import checked
-from ..blocks import Block, Paragraph, Section, named, not_drawn
+from ..blocks import Block, Section, not_drawn
 from ..cell_results import CellResults
 from ..competitors import select
 from ..report_options import ReportOptions
@@ -23,7 +24,6 @@ from ..style import new_figure
 BASE = "scarf_lightning.reporting.drawings:Drawing"
 NO_COLUMNS = ("title", "where", "metric", "reference")
 """Fields of our drawings; each other one names columns."""
-NO_REFERENCE = "Without a reference, and left out"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +56,9 @@ class Drawing(ABC):
         return select(results, self.where)
 
 
-def left_out(n_shown: int, n_found: int) -> list[Block]:
-    """A sentence, if only the first cells are shown."""
-    if n_found <= n_shown:
-        return []
-    return [Paragraph(f"The first {n_shown} of {n_found} cells are shown; the drawing's where chooses others.")]
-
-
-def warning(words: str, items: list[str], longest: int = 8) -> list[Block]:
-    """A warning that names these items, the first few of many; nothing without items."""
-    return [Paragraph(f"{words}: {named(items, longest)}.", warns=True)] if items else []
+def first_of(n_shown: int, n_found: int) -> str:
+    """A sentence for a caption, if only the first cells are shown."""
+    return f" The first {n_shown} of {n_found} cells; where chooses others." if n_found > n_shown else ""
 
 
 def panels(titles: Sequence[str], width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:
@@ -97,16 +90,22 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     drawings = []
     for number, entry in enumerate(entries, start=1):
         place = f"{file}, drawing {number} of report"
-        if not isinstance(entry, dict) or "draw" not in entry:
+        name = entry.get("draw") if isinstance(entry, dict) else None
+        if name is None:
             raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(known))}.")
-        # A copy, because the caller's entry keeps its `draw`.
-        keys = dict(entry)
-        name = keys.pop("draw")
         if not isinstance(name, str) or name not in known:
             fault = f"{place}: {name!s:.80} is not a drawing"
             raise UsageError(unknown_name(fault, str(name), sorted(known), "the drawings"))
+        types = get_type_hints(known[name])
+        values = {key: value for key, value in entry.items() if key != "draw"}
+        for key, value in values.items():
+            # One column may stand for a list of one.
+            if get_origin(types.get(key)) is list and isinstance(value, str):
+                values[key] = [value]
+            if value == []:
+                raise UsageError(f"{place}: {key} names no column.")
         try:
-            drawings.append(_read(known[name], keys))
+            drawings.append(checked(known[name], values, exact=True))
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from error
     return drawings
@@ -120,25 +119,21 @@ def check_drawings(drawings: Sequence[Drawing], file: str) -> None:
     """
     sections = sorted(field_names(Config).difference(OF_THE_RUN))
     for number, drawing in enumerate(drawings, start=1):
-        try:
-            for column in _columns(drawing):
-                section = column.partition(".")[0]
-                if section not in sections:
-                    fault = f"{column} is no column of results"
-                    raise UsageError(unknown_name(fault, section, sections, "their sections"))
-            if drawing.metric is not None:
-                metric_named(drawing.metric)
-        except UsageError as error:
-            raise UsageError(f"{file}, drawing {number} of report: {error}") from error
-
-
-def _columns(drawing: Drawing) -> Iterator[str]:
-    """The columns of options that a drawing names."""
-    yield from drawing.where
-    for each in fields(drawing):
-        if each.name not in NO_COLUMNS:
+        place = f"{file}, drawing {number} of report"
+        columns = list(drawing.where)
+        for each in fields(drawing):
             value = getattr(drawing, each.name)
-            yield from [value] if isinstance(value, str) else value
+            if each.name not in NO_COLUMNS:
+                columns += [value] if isinstance(value, str) else value
+        for column in columns:
+            section = column.partition(".")[0]
+            if section not in sections:
+                fault = f"{place}: {column} is no column of results"
+                raise UsageError(unknown_name(fault, section, sections, "their sections"))
+        try:
+            metric_named(drawing.metric or Classes.usual_metric)
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from error
 
 
 def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportOptions) -> list[Section]:
@@ -154,16 +149,3 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
             blocks = not_drawn(str(error))
         sections.append(Section(name, drawing.title, blocks))
     return sections
-
-
-def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
-    """A drawing from its keys."""
-    types = get_type_hints(kind)
-    values: dict[str, Any] = {}
-    for name, value in keys.items():
-        # One column may stand for a list of one.
-        is_list = get_origin(types.get(name)) is list
-        values[name] = [value] if is_list and isinstance(value, str) else value
-        if value == []:
-            raise UsageError(f"{name} names no column.")
-    return checked(kind, values, exact=True)

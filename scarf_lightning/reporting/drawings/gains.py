@@ -1,25 +1,27 @@
 """Relative gains over a reference: box plots and average gains (the paper's section 4 and Table 1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...errors import counted
+from ...errors import UsageError
 from ...verdicts import gain_table, relative_gains
-from ..blocks import NOTHING, Block, Entry, Picture, Table, named, number
+from ..blocks import Block, Entry, Picture, Table, entry
 from ..cell_results import CellResults
 from ..competitors import GridOverReference, grid_over_reference
 from ..names import shortened
 from ..report_options import ReportOptions
-from ..style import GREY, PAGE, colour, jitter, styled
-from .drawing import NO_REFERENCE, Drawing, panels, warning
+from ..style import GREY, PAGE, colour, styled
+from .drawing import Drawing, panels
 
 FILTER = 0.20
 """The paper's p-value for box plots and average gains."""
+BESIDE = 0.19
+"""Half of the distance between the two boxes of a column."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,65 +39,9 @@ class GainTable(Drawing):
     reference: str
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        grid = grid_over_reference(
-            results, self.cells(results), self.rows, self.columns, self.reference, options.measure
-        )
-        gains, notes = gains_over(grid, options)
-        if gains["gain"].isna().all():
-            return notes
-        return [average_table(gain_table(gains), name, self.rows, self.columns, options), *notes]
-
-
-def gains_over(grid: GridOverReference, options: ReportOptions) -> tuple[pd.DataFrame, list[Block]]:
-    """Gains of every cell of the grid on every dataset, and notes that name the missing ones."""
-    gains = relative_gains(grid.competitors.scores, grid.pairs, alpha=FILTER, test=options.test)
-    unknown = gains.loc[gains["gain"].isna(), ["dataset", "competitor"]]
-    missing = []
-    for dataset, competitor in unknown.itertuples(index=False):
-        # Not every competitor of a mixed folder meets every dataset.
-        if (dataset, competitor) in grid.competitors.wanted:
-            missing.append(f"{dataset} {competitor}")
-    notes = warning(f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}", missing)
-    return gains, notes + warning(NO_REFERENCE, list(grid.alone))
-
-
-def average_table(
-    averages: pd.DataFrame, name: str, rows: Sequence[str], columns: Sequence[str], options: ReportOptions
-) -> Table:
-    """Average gains: a line for each row of the grid, in it for each column the filtered mean and that over all
-    datasets."""
-    cells: dict[Any, Any] = averages.to_dict("index")
-    grid_columns = averages.index.get_level_values("column").unique()
-    headings = [", ".join(rows)]
-    for column in grid_columns:
-        headings += [f"{column}, p < {FILTER:.2f}", f"{column}, all"]
-    lines = []
-    for row in averages.index.get_level_values("row").unique():
-        entries = [Entry(row, row)]
-        for column in grid_columns:
-            cell = cells.get((row, column), {})
-            entries.append(_average(cell, "kept_mean", "kept_datasets"))
-            entries.append(_average(cell, "mean", "datasets"))
-        lines.append(tuple(entries))
-    return Table(
-        name,
-        f"Average relative gain in {options.measure.label}, percent, by {', '.join(columns)} (number of "
-        f"datasets): over those on which the means differ at p < {FILTER:.2f}, and over all",
-        tuple(headings),
-        tuple(lines),
-        averages.reset_index(),
-    )
-
-
-def _average(cell: Mapping[str, Any], mean: str, count: str) -> Entry:
-    """A mean with its number of datasets; a dash if the grid has no such cell or its mean is unknown."""
-    value = cell.get(mean)
-    if value is None or pd.isna(value):
-        return Entry(NOTHING, None)
-    return Entry(f"{number(value, '+.2f')} ({cell[count]})", value)
-
-
-BESIDE = 0.19
+        cells = self.cells(results)
+        grid = grid_over_reference(results, cells, self.rows, self.columns, self.reference, options.measure)
+        return [average_table(gains_over(grid, options), name, self.rows, self.columns, options)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,25 +60,56 @@ class BoxPlot(Drawing):
     panels: list[str]
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        grid = grid_over_reference(
-            results, self.cells(results), self.panels, self.compare, self.reference, options.measure
+        cells = self.cells(results)
+        grid = grid_over_reference(results, cells, self.panels, self.compare, self.reference, options.measure)
+        gains = gains_over(grid, options)
+        picture = Picture(
+            name,
+            box_plots(gains, reference=grid.reference, column_title=", ".join(self.compare)),
+            f"Improvement of {options.measure.label} over {grid.reference} in percent, a point a dataset: "
+            f"coloured those on which the means differ at p < {FILTER:.2f}, as in the paper; grey beside them all "
+            "datasets. Points beyond the whiskers may lie outside.",
         )
-        gains, notes = gains_over(grid, options)
-        if gains["gain"].isna().all():
-            return notes
-        averages, reference = gain_table(gains), grid.reference
-        return [
-            Picture(
-                name,
-                box_plots(gains, reference=reference, column_title=", ".join(self.compare)),
-                alt=f"Box plots of relative improvement over {reference}, of {named(sorted(set(gains['column'])))}.",
-                caption=f"Improvement of {options.measure.label} over {reference} in percent, a point a dataset: "
-                f"coloured those on which the means differ at p < {FILTER:.2f}, as in the paper; grey beside them all "
-                "datasets. Points beyond the whiskers may lie outside.",
-            ),
-            *notes,
-            average_table(averages, f"{name}-gains", self.panels, self.compare, options),
-        ]
+        return [picture, average_table(gains, f"{name}-gains", self.panels, self.compare, options)]
+
+
+def gains_over(grid: GridOverReference, options: ReportOptions) -> pd.DataFrame:
+    """Gains of every cell of the grid on every dataset.
+
+    Raises:
+        UsageError: none is known yet.
+    """
+    gains = relative_gains(grid.competitors.scores, grid.pairs, alpha=FILTER, test=options.test)
+    if gains["gain"].isna().all():
+        raise UsageError(f"Nothing is finished that could be compared with {grid.reference}.")
+    return gains
+
+
+def average_table(
+    gains: pd.DataFrame, name: str, rows: Sequence[str], columns: Sequence[str], options: ReportOptions
+) -> Table:
+    """Average gains: a line for each row of the grid, in it for each column the filtered mean and that over all
+    datasets, each with its number of datasets."""
+    averages = gain_table(gains)
+    names = list(dict.fromkeys(gains["column"]))
+    lines = []
+    for row, of_row in averages.groupby(level="row", observed=True, sort=False):
+        entries = [Entry(str(row), str(row))]
+        cells = of_row.droplevel("row").reindex(names)
+        for kept_mean, kept, mean, n in cells[["kept_mean", "kept_datasets", "mean", "datasets"]].to_numpy():
+            for value, count in ((kept_mean, kept), (mean, n)):
+                shown = entry(value, "+.2f")
+                entries.append(shown if shown.sort is None else shown._replace(text=f"{shown.text} ({count:.0f})"))
+        lines.append(tuple(entries))
+    headings = [heading for column in names for heading in (f"{column}, p < {FILTER:.2f}", f"{column}, all")]
+    return Table(
+        name,
+        f"Average relative gain in {options.measure.label}, percent, by {', '.join(columns)} (number of "
+        f"datasets): over those on which the means differ at p < {FILTER:.2f}, and over all",
+        (", ".join(rows), *headings),
+        tuple(lines),
+        averages.reset_index(),
+    )
 
 
 @styled()
@@ -142,33 +119,28 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
 
     Each dataset is a point. The y-axis is that of the whiskers: points beyond it are not shown.
     """
-    rows = list(dict.fromkeys(gains["row"]))
-    columns = list(dict.fromkeys(gains["column"]))
+    rows, columns = (list(dict.fromkeys(gains[side])) for side in ("row", "column"))
     width = PAGE / 2 if len(rows) > 1 or len(columns) <= 5 else PAGE
     figure, places = panels(list(shortened(rows, 32).values()), width, 2.3, sharex=True)
     figure.supxlabel(column_title, fontsize=8)
     figure.supylabel(f"improvement over {reference}, %", fontsize=8)
+    known = gains[gains["gain"].notna()]
     for axes, row in zip(places, rows, strict=True):
-        row_gains = gains[(gains["row"] == row) & gains["gain"].notna()]
-        ends = [0.0]
-        for i, column in enumerate(columns):
-            column_gains = row_gains[row_gains["column"] == column]
-            ends += _box(axes, column_gains.loc[column_gains["kept"], "gain"], i - BESIDE, colour(i))
-            ends += _box(axes, column_gains["gain"], i + BESIDE, GREY)
-        # Gains that are all zero still need an axis with a height.
-        margin = 0.08 * (max(ends) - min(ends)) or 1.0
-        axes.set_ylim(min(ends) - margin, max(ends) + margin)
+        boxes = []
+        for place, column in enumerate(columns):
+            of_cell = known[(known["row"] == row) & (known["column"] == column)]
+            boxes.append((place - BESIDE, of_cell.loc[of_cell["kept"], "gain"], colour(place)))
+            boxes.append((place + BESIDE, of_cell["gain"], GREY))
+        for x, values, shade in boxes:
+            parts: Any = {f"{part}props": {"color": shade} for part in ("box", "whisker", "cap", "median")}
+            axes.boxplot(values, positions=[x], widths=0.3, showfliers=False, manage_ticks=False, **parts)
         axes.axhline(0, color="black", lw=0.6, zorder=0)
+        # The points do not widen the axis.
+        axes.set_ylim(axes.get_ylim())
+        for x, values, shade in boxes:
+            # A fixed seed: equal results must give equal files.
+            beside = np.random.default_rng(0).uniform(-0.1, 0.1, len(values))
+            axes.scatter(x + beside, values, s=6, color=shade, alpha=0.55, lw=0, zorder=3)
         names = list(shortened(columns, 20).values())
         axes.set_xticks(range(len(columns)), names, rotation=30, ha="right", rotation_mode="anchor")
     return figure
-
-
-def _box(axes: Axes, values: "pd.Series[float]", x: float, shade: str) -> list[float]:
-    """Draw a box and its points; the ends of its whiskers."""
-    if values.empty:
-        return []
-    colours: Any = {part: {"color": shade} for part in ("boxprops", "whiskerprops", "capprops", "medianprops")}
-    box = axes.boxplot(values, positions=[x], widths=0.3, showfliers=False, manage_ticks=False, **colours)
-    axes.scatter(x + jitter(len(values), 0.1), values, s=6, color=shade, alpha=0.55, lw=0, zorder=3)
-    return [float(cap.get_ydata()[0]) for cap in box["caps"]]

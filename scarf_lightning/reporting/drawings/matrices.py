@@ -6,15 +6,15 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from ...errors import UsageError, counted
+from ...errors import UsageError
 from ...verdicts import WinMatrix, reference_win_matrix, win_matrix
-from ..blocks import Block, Paragraph, Picture, named
+from ..blocks import Block, Paragraph, Picture
 from ..cell_results import CellResults
-from ..competitors import Competitors, competing, grid_over_reference
+from ..competitors import competing, grid_over_reference
 from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import new_figure, styled
-from .drawing import NO_REFERENCE, Drawing, warning
+from .drawing import Drawing
 
 CELL, MARGIN = 0.52, 2.4
 """Inches of a cell, and of names and titles beside the cells."""
@@ -34,13 +34,13 @@ class WinMatrixDrawing(Drawing):
     compare: list[str]
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        competitors = competing(results, self.cells(results), self.compare, options.measure)
-        if len(competitors.names) < 2:
-            raise UsageError(f"Only {competitors.names[0]} has a finished trial, and so nothing to be compared with.")
-        matrix = win_matrix(competitors.scores, competitors.names, **options.how)
+        found = competing(results, self.cells(results), self.compare, options.measure)
+        if len(found.names) < 2:
+            raise UsageError(f"Only {found.names[0]} has a finished trial, and so nothing to be compared with.")
+        matrix = win_matrix(found.scores, found.names, **options.how)
         title = ", ".join(self.compare)
-        what = f"of the row against the column in {options.measure.label}"
-        return [*_matrix(matrix, name, options, title, f"against {title}", what), *_lacking(matrix, competitors)]
+        figure = heat_map(matrix, row_title=title, column_title=f"against {title}")
+        return _blocks(name, options, matrix, figure, f"of the row against the column in {options.measure.label}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,41 +58,25 @@ class WinsOverReference(Drawing):
     reference: str
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        found = grid_over_reference(
-            results, self.cells(results), self.rows, self.columns, self.reference, options.measure
-        )
-        competitors, reference = found.competitors, found.reference
-        grid = {place: pair for place, pair in found.pairs.items() if not set(pair) & set(competitors.empty)}
+        cells = self.cells(results)
+        found = grid_over_reference(results, cells, self.rows, self.columns, self.reference, options.measure)
+        empty = set(found.competitors.empty)
+        grid = {place: pair for place, pair in found.pairs.items() if not set(pair) & empty}
         if not grid:
-            raise UsageError(f"Nothing is finished that could be compared with {reference}.")
-        matrix = reference_win_matrix(competitors.scores, grid, **options.how)
-        rows, columns = ", ".join(self.rows), ", ".join(self.columns)
-        what = f"in {options.measure.label} against the same {rows} with {reference}"
-        return [
-            *_matrix(matrix, name, options, rows, f"{columns}, against {reference}", what),
-            *_lacking(matrix, competitors),
-            *warning(NO_REFERENCE, list(found.alone)),
-        ]
+            raise UsageError(f"Nothing is finished that could be compared with {found.reference}.")
+        matrix = reference_win_matrix(found.competitors.scores, grid, **options.how)
+        rows, columns = ", ".join(self.rows), f"{', '.join(self.columns)}, against {found.reference}"
+        figure = heat_map(matrix, row_title=rows, column_title=columns)
+        what = f"in {options.measure.label} against the same {rows} with {found.reference}"
+        return _blocks(name, options, matrix, figure, what)
 
 
-def _matrix(
-    matrix: WinMatrix, name: str, options: ReportOptions, row_title: str, column_title: str, what: str
-) -> list[Block]:
+def _blocks(name: str, options: ReportOptions, matrix: WinMatrix, figure: Figure, what: str) -> list[Block]:
     """A heat map with its caption, which says of ``what`` its fractions are; a sentence in place of nothing but 0/0."""
     if not matrix.decided.to_numpy().any():
         return [Paragraph(f"No pair of competitors differs on any dataset ({options.in_words}).")]
-    figure = heat_map(matrix, row_title=row_title, column_title=column_title)
-    least = []
-    for row, minimum in matrix.minimum.dropna().iterrows():
-        least.append(f"{row}: {minimum['wins']}/{minimum['decided']} against {minimum['column']}")
-    return [
-        Picture(
-            name,
-            figure,
-            alt=f"Win matrix of {counted(len(matrix.wins), 'row')}. Least ratio of each: {named(least)}.",
-            caption=f"Wins over wins and losses {what}, by datasets ({options.in_words}), and each row's least ratio.",
-        )
-    ]
+    caption = f"Wins over wins and losses {what}, by datasets ({options.in_words}), and each row's least ratio."
+    return [Picture(name, figure, caption)]
 
 
 @styled()
@@ -102,8 +86,7 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     Cells that compare nothing stay empty; one without a win or a loss says 0/0 on grey.
     """
     n_rows, n_columns = matrix.wins.shape
-    rows = list(shortened(matrix.wins.index, 32).values())
-    columns = [*shortened(matrix.wins.columns, 32).values(), "min"]
+    rows, columns = (list(shortened(names, 32).values()) for names in (matrix.wins.index, matrix.wins.columns))
     figure, (axes,) = new_figure(CELL * (n_columns + 1) + MARGIN, CELL * n_rows + MARGIN * 0.6)
     least = matrix.minimum
     # The column of minima stands beside the matrix.
@@ -115,25 +98,13 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     # The ends of the colour map are too dark to write on.
     axes.imshow(np.ma.masked_invalid(ratios), cmap=colours, vmin=-0.1, vmax=1.1)
     for row, column in np.argwhere(is_compared):
-        text = f"{wins[row, column]}/{decided[row, column]}"
         shade = "white" if abs(ratios[row, column] - 0.5) > DARK else "black"
+        text = f"{wins[row, column]}/{decided[row, column]}"
         axes.text(column, row, text, ha="center", va="center", color=shade, fontsize=6.5)
     axes.axvline(n_columns - 0.5, color="white", lw=4)
-    axes.set_xticks(range(n_columns + 1), columns, rotation=35, ha="right", rotation_mode="anchor")
+    axes.set_xticks(range(n_columns + 1), [*columns, "min"], rotation=35, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(n_rows), rows)
-    axes.set_xlabel(column_title)
-    axes.set_ylabel(row_title)
+    axes.set(xlabel=column_title, ylabel=row_title)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     return figure
-
-
-def _lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
-    """Notes that name the cells that lack trials."""
-    cells = []
-    for dataset, competitor, trials, expected in matrix.incomplete.itertuples(index=False):
-        # Not every competitor of a mixed folder meets every dataset.
-        if (dataset, competitor) in found.wanted:
-            cells.append(f"{dataset} {competitor} ({trials} of {expected} trials)")
-    fewer = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest"
-    return warning("Without any finished trial, and left out", found.empty) + warning(fewer, cells, 3)

@@ -1,18 +1,15 @@
 """Tables of absolute values: a row a dataset."""
 
+import math
 from dataclasses import dataclass
-from typing import Any
 
-import pandas as pd
-
-from ...errors import counted
 from ...metrics import Metric
 from ...verdicts import cell_means
 from ..blocks import NOTHING, Block, Entry, Table
 from ..cell_results import CellResults
 from ..competitors import competing
 from ..report_options import ReportOptions
-from .drawing import Drawing, warning
+from .drawing import Drawing
 
 
 class Epochs(Metric):
@@ -40,33 +37,28 @@ class MetricTable(Drawing):
         return self.table(results, options.measure, name, best=True)
 
     def table(self, results: CellResults, metric: Metric, name: str, *, best: bool) -> list[Block]:
-        """The table by a metric, and a warning of the cells that have no trial.
-
-        Args:
-            results: what there is.
-            metric: or a number that is shown like one.
-            name: of the table.
-            best: whether the best of each dataset is bold.
-        """
+        """The table by a metric, or a number that is shown like one; ``best`` makes the best of each dataset bold."""
         found = competing(results, self.cells(results), self.columns, metric)
         means = cell_means(found.scores, "value", by=("dataset", "competitor"))
         # Scores of losses are negative, so that higher is better; a table shows the losses themselves.
         means["mean"] *= metric.sign
-        cells: dict[Any, dict[Any, Any]] = means.set_index(["dataset", "competitor"]).to_dict("index")
+        known = means[means["trials"] > 0].set_index(["dataset", "competitor"])[["mean", "standard_error"]]
         competitors = [*found.names, *found.empty]
         rows = []
         for dataset in sorted(set(found.scores["dataset"])):
-            entries = [_entry(cells.get((dataset, competitor)), metric) for competitor in competitors]
-            known = [metric.sign * each.sort for each in entries if isinstance(each.sort, float)]
-            if best and known:
-                entries = [each._replace(best=each.sort == metric.sign * max(known)) for each in entries]
-            rows.append((Entry(str(dataset), str(dataset)), *entries))
-        missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in cells.items() if not cell["trials"]]
-
+            entries = []
+            for mean, error in known.reindex([(dataset, name) for name in competitors]).to_numpy():
+                text = metric.shown(mean)
+                # One trial has no standard error. An entry sorts, and is best, as it is shown.
+                shown = text if math.isnan(error) else f"{text} ± {metric.shown(error)}"
+                is_there = not math.isnan(mean)
+                entries.append(Entry(shown, float(text.replace("−", "-"))) if is_there else Entry(NOTHING, None))
+            top = max((metric.sign * each.sort for each in entries if isinstance(each.sort, float)), default=math.nan)
+            marked = [each._replace(best=best and each.sort == metric.sign * top) for each in entries]
+            rows.append((Entry(dataset, dataset), *marked))
         means[["mean", "standard_error"]] *= metric.scale
         caption = f"Mean {metric.heading}, ± standard error"
-        blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
-        return blocks + warning(f"{counted(len(missing), 'cell')} without {metric.label}", missing)
+        return [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +69,3 @@ class EpochsTable(MetricTable):
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         return self.table(results, EPOCHS, name, best=False)
-
-
-def _entry(cell: dict[str, Any] | None, metric: Metric) -> Entry:
-    """A mean with its standard error; it sorts, and is best, as it is shown."""
-    if cell is None or not cell["trials"]:
-        return Entry(NOTHING, None)
-    mean = metric.shown(cell["mean"])
-    # One trial has no standard error.
-    error = "" if pd.isna(cell["standard_error"]) else f" ± {metric.shown(cell['standard_error'])}"
-    return Entry(f"{mean}{error}", float(mean.replace("−", "-")))

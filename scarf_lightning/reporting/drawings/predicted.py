@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...data.targets import Classes, Number, Target
-from ...errors import UsageError, counted
+from ...errors import UsageError
 from ...results import read_predictions
 from ..blocks import Block, Picture
 from ..cell_results import CellResults
@@ -20,7 +20,7 @@ from ..competitors import named_cells
 from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, PAGE, new_figure, styled
-from .drawing import Drawing, left_out, panels
+from .drawing import Drawing, first_of, panels
 
 MOST_PANELS, MOST_LINES = 4, 7
 """Cells that a figure shows: a panel each, or lines in as many colours as can be told from each other."""
@@ -93,8 +93,7 @@ class PredictedDrawing(Drawing):
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = predicted_cells(results, self.cells(results), self.target)
         drawn = cells[: MOST_LINES if self.has_lines else MOST_PANELS]
-        alt = f"{self.title}: {counted(len(drawn), 'cell')}, {'; '.join(each.name for each in drawn)}."
-        return [Picture(name, self.figure(drawn), alt, self.caption), *left_out(len(drawn), len(cells))]
+        return [Picture(name, self.figure(drawn), self.caption + first_of(len(drawn), len(cells)))]
 
     @styled()
     def figure(self, cells: Sequence[PredictedCell]) -> Figure:
