@@ -19,11 +19,12 @@ from omegaconf import DictConfig
 from ..errors import UsageError, unknown_name
 from ..importing import without_garbage_collection
 from ..metrics import metrics
-from ..options import Config, load_plugins
+from ..options import Config
 from ..options.settings import TrainerSettings
 from ..sweeping.cell import Cell, SurveyedCell
+from ..sweeping.composer import Composer
 from ..sweeping.expand import ExpandedSweep, one_cell
-from ..sweeping.hydra import check_hydra, hydra_started, named_plugins, offer, read_config, search_path
+from ..sweeping.hydra import check_hydra, hydra_started, named_plugins, offer, search_path
 from ..sweeping.jobs import TrainCells, read_job
 from ..sweeping.run import run
 from .own_parts import check_before_training
@@ -91,14 +92,16 @@ def train_job(job: DictConfig) -> float | None:
         hydra = HydraConfig.get()
         check_hydra(hydra)
         # The job of another sweeper may be a process of its own.
-        load_plugins(named_plugins(hydra.overrides.task))
-        request = one_cell(hydra.overrides.task, read_config(job))
+        folders = [source.path for source in hydra.runtime.config_sources if source.provider == "command-line"]
+        asked = list(hydra.overrides.task)
+        composer = Composer([*hydra.overrides.hydra, *asked], *folders)
+        request = one_cell(asked, composer)
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.
-        check_objective(cell.config, is_asked_for=hydra.mode is RunMode.MULTIRUN)
+        check_objective(cell.config, job.objective, is_asked_for=hydra.mode is RunMode.MULTIRUN)
         # In this process, since the other sweeper starts processes of its own.
         run(request, OwnTraining(), Terminal(), lambda _: OwnTraining().imported()([cell]))
-        return objective(cell, cell.config.objective)
+        return objective(cell, job.objective)
 
 
 class OwnTraining:
@@ -141,13 +144,12 @@ class OwnTraining:
         return CellLoop(stack=stack).train
 
 
-def check_objective(config: Config, *, is_asked_for: bool) -> None:
+def check_objective(config: Config, name: str, *, is_asked_for: bool) -> None:
     """Refuse an objective that no cell has, or of which this cell has no value though its sweeper asks for one.
 
     Raises:
         UsageError: it is so.
     """
-    name = config.objective
     names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
     if name not in names:
         raise UsageError(unknown_name(f"objective={name} is unknown", name, names, "the objectives"))

@@ -9,9 +9,8 @@ from ..errors import UsageError
 from ..options import Config
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import is_in
-from ..sweeping.composed import overrides_of_options
 from ..sweeping.composer import Composer
-from ..sweeping.overrides import spelled_out
+from ..sweeping.overrides import overrides_of_options, spelled_out
 
 Options = str | Sequence[str]
 """Options as text, ``"corruption=mean loss=barlow_twins"``, or as a list of such words."""

@@ -1,7 +1,7 @@
 """`Config`: all options of one cell and of the run that trains it."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
@@ -157,30 +157,31 @@ SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(Fit
 """Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
 
 
-def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
+def within_max_epochs(config: Config, of_recipe: Mapping[str, Any]) -> Config:
     """The configuration in which numbers of epochs that the user set are the largest, whatever a recipe says.
 
     A recipe's ``min_steps`` would train beyond them. An epoch has a step at least, so that as many steps as there are
     epochs never do. So would a recipe's fixed length (``fixed_below``), which gives way.
 
     Args:
-        given: the names of the options that the user set.
+        of_recipe: the options that the recipe sets. What differs from them and from the defaults, the user has set.
     """
-    names = {name.lstrip("+") for name in given}
-    capped: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for phase in ("pretrain", "finetune"):
         settings: FitSettings = getattr(config, phase)
-        is_set = not names.isdisjoint({f"{phase}.max_epochs", "max_epochs"})
-        changes: dict[str, Any] = {}
+        is_set = set()
+        for name, each in options_of(type(settings)).items():
+            if getattr(settings, name) != of_recipe.get(f"{phase}.{name}", each.default):
+                is_set.add(name)
+        if "max_epochs" not in is_set:
+            continue
         # Whoever sets both numbers means both.
-        if is_set and f"{phase}.min_steps" not in names:
-            changes["min_steps"] = min(settings.min_steps, settings.max_epochs)
-        sets_length = not names.isdisjoint({"finetune.fixed_below", "finetune.fixed_steps", "finetune.folds"})
-        if is_set and isinstance(settings, FinetuneSettings) and not sets_length:
-            changes["fixed_below"] = 0
-        if changes:
-            capped[phase] = replace(settings, **changes)
-    return replace(config, **capped) if capped else config
+        if "min_steps" not in is_set:
+            settings = replace(settings, min_steps=min(settings.min_steps, settings.max_epochs))
+        if isinstance(settings, FinetuneSettings) and is_set.isdisjoint({"fixed_below", "fixed_steps", "folds"}):
+            settings = replace(settings, fixed_below=0)
+        changed[phase] = settings
+    return replace(config, **changed) if changed else config
 
 
 def derived(function: Callable[[Config], T]) -> Callable[[Config], T]:

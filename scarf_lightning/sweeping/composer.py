@@ -5,7 +5,7 @@ choices of a setting once, on the default dataset. Values such as ``seed=3`` are
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -15,35 +15,31 @@ from typing import Any
 from hydra import compose
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
 from ..errors import UsageError
-from ..options import Config, checked, options_of, read, within_max_epochs
-from ..options.axes import AXES
+from ..options import Config, checked
 from ..options.combinations import with_dataset
 from ..options.settings import DatasetSettings
-from .folders import CONF, flat
+from .folders import CONF
 from .hydra import (
     ERRORS,
     GLOBAL,
     check_hydra,
-    fit_recipe,
     hydra_started,
     named_plugins,
     offer,
     our_sections,
-    plain_values,
+    read_config,
     search_path,
     usage_error,
 )
 
 OF_JOBS = ("hydra/sweeper", "hydra/launcher", "hydra.launcher")
 """Begin the overrides of Hydra's that decide how cells are trained."""
-OPTIONS = frozenset(options_of(Config)) - {axis.name for axis in AXES}
-"""The options of the configuration itself, which are no groups whatever folders a user has."""
-SCALING = "override /scaling"
-"""What the file of a dataset may say besides: the paper does not scale three of them."""
+MEETS_DATASET = re.compile(r"\$\{|@|(?:^| )(?:[+~]|scaling\.|dataset[./])")
+"""In overrides that may refer to the dataset, change a part of it, or change the scaling of its file."""
 
 
 class Composer:
@@ -82,14 +78,6 @@ class Composer:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
         return OverridesParser.create(config_loader=self._loader).parse_overrides(list(overrides))
 
-    def is_group(self, name: str) -> bool:
-        """True if this is an axis, of which files are options."""
-        return name not in OPTIONS and bool(self._loader.get_group_options(name))
-
-    def is_of_user(self, group: str) -> bool:
-        """True if a folder of the user's has files of this group."""
-        return any((folder / group).is_dir() for folder in self.folders)
-
     def axes(self, choices: tuple[str, ...]) -> dict[str, Any]:
         """The axes that chosen files, or overrides of Hydra's, have in Hydra's own place, ``hydra.sweeper.params``.
 
@@ -97,10 +85,8 @@ class Composer:
             UsageError: the files cannot be composed.
         """
         # Without either, nothing is composed.
-        if not self._of_hydra:
-            return {}
-        axes: Any = OmegaConf.to_container(self._composed(choices)[1].sweeper)
-        return {str(axis): values for axis, values in axes["params"].items()}
+        axes: Any = OmegaConf.to_container(self._composed(choices)[1].sweeper) if self._of_hydra else {}
+        return dict(axes.get("params", {}))
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says.
@@ -108,76 +94,49 @@ class Composer:
         Raises:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
-        config, _ = self._on_dataset(overrides) or self._setting(overrides)
-        if isinstance(config, UsageError):
-            raise config
-        return config
+        made = self._on_dataset(overrides)
+        if isinstance(made, UsageError):
+            raise made
+        return made
 
-    def _on_dataset(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool] | None:
-        """The configuration with its dataset put in last; None if the cell must be composed as a whole."""
-        names = [each.partition("=")[0] for each in overrides]
-        # These may set what an interpolation refers to, add or remove groups, or change the scaling of a file.
-        if any(name.startswith(("+", "~", "scaling.")) or "@" in name for name in names) or "${" in str(overrides):
-            return None
-        place = names.index("dataset") if "dataset" in names else -1
-        # dataset=NAME with dataset.target=COLUMN is a dataset that no file has.
-        if place < 0 or sum(name.startswith("dataset") for name in names) > 1:
-            return None
-        known = self._dataset(overrides[place].partition("=")[2])
+    def _on_dataset(self, overrides: tuple[str, ...]) -> Config | UsageError:
+        """The configuration, or what is wrong with it; a dataset that meets no other option is put in last."""
+        names = [each for each in overrides if each.startswith("dataset=")]
+        known = None
+        if len(names) == 1 and not MEETS_DATASET.search(" ".join(overrides)):
+            known = self._dataset(names[0].partition("=")[2])
         if known is None:
-            return None
+            return self._setting(overrides)[0]
         dataset, scaling = known
-        config, names_dataset = self._setting((*overrides[:place], *overrides[place + 1 :]))
+        config, names_dataset = self._setting(tuple(each for each in overrides if each not in names))
         if names_dataset:
-            return None
-        if isinstance(config, Config):
-            config = with_dataset(config, dataset)
-            # It gives way to the command line.
-            if scaling is not None and "scaling" not in names:
-                config = replace(config, scaling=self((f"scaling={scaling}",)).scaling)
-        return config, False
+            return self._setting(overrides)[0]
+        if isinstance(config, UsageError):
+            return config
+        config = with_dataset(config, dataset)
+        # The scaling of a dataset gives way to the command line.
+        if scaling is not None and not any(each.startswith("scaling=") for each in overrides):
+            config = replace(config, scaling=self((f"scaling={scaling}",)).scaling)
+        return config
 
     def _configure(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool]:
         """A configuration, or what is wrong with it; and whether a value in it depends on the dataset."""
+        # Hydra composes what adds, removes or extends options, and all that stands beside it.
+        is_whole = any(each.startswith(("+", "~")) for each in overrides)
         try:
-            parsed, names = self.parse(overrides), list[str]()
-            choices, values = list[Override](), list[Override]()
-            for each in parsed:
-                value, is_group = each.value(), each.package is not None or self.is_group(each.key_or_group)
-                names.append(each.key_or_group)
-                if is_group and (each.is_delete() or value is None):
-                    axis = each.key_or_group
-                    raise UsageError(f"{each.input_line}: every cell needs a choice of {axis}; --help lists them.")
-                # A dictionary sets options within a section: finetune={max_epochs:3}.
-                if isinstance(value, dict):
-                    names += [name for name, _ in flat(value, f"{each.key_or_group}.")]
-                is_choice = is_group and not isinstance(value, dict)
-                (choices if is_choice or each.is_sweep_override() else values).append(each)
-            # Hydra composes what adds, removes or extends options.
-            if any(each.type is not OverrideType.CHANGE for each in values):
-                choices, values = parsed, []
-            composed, hydra = self._composed(tuple(str(each.input_line) for each in choices))
+            parsed = self.parse(overrides)
+            choices = [each for each in parsed if is_whole or _is_choice(each)]
             # A copy, since the composition serves other cells too.
-            sections = deepcopy(composed)
-            for each in values:
-                OmegaConf.update(sections, each.key_or_group, each.value(), merge=True)
-            # A value may have chosen a part, and a dataset its split.
-            fit_recipe(sections)
-            # A preset and the same options written out are one cell.
-            names += self._options_of_files(hydra.runtime.choices)
-            return within_max_epochs(read(plain_values(sections)), names), _names_dataset(sections)
+            sections = deepcopy(self._composed(tuple(str(each.input_line) for each in choices))[0])
+            for each in parsed:
+                if each not in choices:
+                    OmegaConf.update(sections, each.key_or_group, each.value(), merge=True)
+            # True if an interpolation refers to the dataset, or to its scaling.
+            names_dataset = re.search(r"\$\{[^}]*\b(dataset|scaling)\b", str(OmegaConf.to_container(sections)))
+            return read_config(sections), bool(names_dataset)
         # Errors are returned: a cache keeps what is returned, and many cells have the same error.
         except ERRORS as error:
             return usage_error(error), False
-
-    def _options_of_files(self, choices: DictConfig) -> Iterator[str]:
-        """The names of the options that files of the user's set, of the choices of a composition."""
-        for group, name in ((str(group), name) for group, name in choices.items()):
-            for folder in self.folders:
-                file = folder / group / f"{name}.yaml"
-                if file.is_file():
-                    package, values = _read_file(file)
-                    yield from (option for option, _ in flat(values, "" if package == GLOBAL else f"{group}."))
 
     def _compose(self, choices: tuple[str, ...]) -> tuple[DictConfig, DictConfig]:
         """Our sections of a composition, and Hydra's own."""
@@ -187,7 +146,6 @@ class Composer:
         except ERRORS as error:
             raise usage_error(error) from error
         sections = our_sections(composed)
-        fit_recipe(sections)
         # In a struct a value is put in only where there is an option.
         OmegaConf.set_struct(sections, True)
         return sections, composed.hydra
@@ -196,19 +154,31 @@ class Composer:
         """The dataset of a file, and the scaling that it chooses; None if Hydra must compose it, because the file sets
         or includes anything else."""
         files = [folder / "dataset" / f"{name}.yaml" for folder in (CONF, *self.folders)]
-        found = [file for file in files if file.is_file()]
-        if not found:
+        file = next(filter(Path.is_file, files), None)
+        if file is None:
             return None
-        package, values = _read_file(found[0])
-        scaling, *others = values.pop("defaults", [{SCALING: None}])
-        if package == GLOBAL and list(values) == ["dataset"]:
-            values = values["dataset"]
+        package, values = _read_file(file)
+        match values.pop("defaults", []):
+            case []:
+                scaling = None
+            # A recipe of the user's may set options of a scaling.
+            case [{"override /scaling": str(scaling)}] if not self.folders:
+                pass
+            case _:
+                return None
+        if package == GLOBAL:
+            values = values.pop("dataset", {}) if len(values) == 1 else {}
         elif package:
             return None
-        # A recipe of the user's may set options of a scaling.
-        if others or list(scaling) != [SCALING] or (self.folders and scaling[SCALING]) or "${" in str(values):
+        if not values or "${" in str(values):
             return None
-        return checked(DatasetSettings, values, "dataset"), scaling[SCALING]
+        return checked(DatasetSettings, values, "dataset"), scaling
+
+
+def _is_choice(override: Override) -> bool:
+    """True for a choice of a file or a part, whose name is a group of `conf/`, and for what Hydra refuses."""
+    name = override.key_or_group
+    return "/" in name or (CONF / name).is_dir() or override.package is not None or override.is_sweep_override()
 
 
 def _read_file(file: Path) -> tuple[str, dict[str, Any]]:
@@ -216,8 +186,3 @@ def _read_file(file: Path) -> tuple[str, dict[str, Any]]:
     header = re.search(r"^#\s*@package\s+(\S+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     content: Any = OmegaConf.to_container(OmegaConf.load(file))
     return header[1] if header else "", content
-
-
-def _names_dataset(sections: DictConfig) -> bool:
-    """True if an interpolation refers to the dataset, or to its scaling."""
-    return bool(re.search(r"\$\{[^}]*\b(dataset|scaling)\b", str(OmegaConf.to_container(sections))))

@@ -1,45 +1,45 @@
-"""From a command line to cells."""
+"""From a command line to cells: parse it, read the sweep file, combine the values, compose, and check."""
 
-import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, RangeSweep
 from omegaconf import DictConfig
 
 from ..data.sources import Source
-from ..data.targets import Target
-from ..errors import UsageError
-from ..options import Config, check_combination, load_plugins, unused_options, within_max_epochs
+from ..errors import UsageError, enumeration
+from ..options import Config, check_combination, load_plugins, unused_options
 from ..options.combinations import check_method, is_in, used_options, with_dataset
-from ..options.option import options_of
 from ..results import columns
-from .cell import Cell, in_words
-from .combining import Choices, bases, combined, number_of
+from .cell import Cell
 from .composer import Composer
-from .each_column import columns_by, number_with_columns, with_columns
-from .folders import SWEEPS, SweepFile, read_sweep, recipe_options, swept
+from .folders import SWEEPS, SweepFile, read_sweep, swept
 from .hydra import UnknownOptionError, read_config
-from .overrides import check_choices, override_key
+from .overrides import check_choices, hydra_text, override_key
 from .plan import labels_to_learn_from
 
 Overrides = tuple[str, ...]
-Refusal = tuple[Overrides, str]
-"""Overrides that cannot be trained together, and the sentence that says why."""
+Choices = Sequence[Sequence[str]]
+"""The overrides of a block: for each axis one for each of its values."""
 
-OF_A_TABLE = ("path", "target", "sheet")
-"""Options that say which table of a user's files a dataset is."""
 OF_EXPANDING = ("vary", "max_cells")
 """Options that say how cells are made of a command line, and are no part of one."""
 OF_OUR_SWEEPER = ("sweeps", *OF_EXPANDING, "reference", "plan", "chunk.minutes", "chunk.max_jobs")
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
 OF_THE_WHOLE_RUN = (*OF_OUR_SWEEPER, "force", "trials", "chunk.file")
+OF_DATA = ("dataset", "paths", "split", "recipe", "plugins")
+"""Sections that decide which table is read, and how."""
+EACH = ("dataset.drop=each", "pretrain.drop=each", "corruption.keep=each", "cotrain.corruption.keep=each")
+"""Lists of columns that stand for every column of the table in turn: ``dataset.drop=null,each`` is a cell with all
+columns, and a cell without each of them."""
+DECIDING = ("pretrain", "method", "corruption", "cotrain.task")
+"""Axes that decide which options a cell uses."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
 
@@ -83,49 +83,42 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     """
     check_choices(arguments)
     given = [each for each in composer.parse(arguments) if not each.is_hydra_override()]
+    keys = dict.fromkeys(map(override_key, given))
     for each in given:
         if each.is_sweep_override() and override_key(each) in OF_THE_WHOLE_RUN:
             raise UsageError(f"{each.input_line}: {override_key(each)} is one for the whole run; give it one value.")
+    if "objective" in keys:
+        raise UsageError("objective is what a job returns to another sweeper; ours takes none.")
     sweep, blocks = _blocks(given, composer, [sweeps, *(folder / "sweeps" for folder in composer.folders)])
-    most = _of_the_command("max_cells", given, composer)
-    choices = _choices(blocks, composer, most)
-    combinations = _combinations(choices, columns_by(composer), most)
-    cells, illegal, problems = _composed(combinations, composer)
-
+    most = _own_options(given, composer).max_cells
+    choices = [(_choices(block, most), _own_options(block, composer).vary) for block in blocks]
+    combinations = _combinations(choices, composer, most)
+    cells, apart, problems = _composed(combinations, composer)
+    left_out = dict.fromkeys(apart.values())
+    # A file by itself has no combinations that cannot be trained on purpose.
+    if not cells or (sweep is not None and keys.keys() <= {"sweeps", "max_cells"}):
+        problems += left_out
+    for base in (tuple(values[0] for values in axes) for axes, vary in choices if vary == "one"):
+        if base in apart:
+            problems.append(f"The first values of vary=one are what all others differ from: {apart[base]}")
     # The target may have to be read from the data, which a run that is refused does not need.
-    unserved, too_many = list[str](), list[str]()
     if not problems:
-        cells, unserved = _served(cells)
-        if sweep is not None:
-            cells, too_many = _labelled(cells)
-    # A file by itself has no illegal combinations on purpose. One narrowed by the command line may get some.
-    keys = set(map(override_key, given))
-    if not cells or (sweep is not None and keys <= {"sweeps", "max_cells"}):
-        problems += _each_once(illegal, combinations)
-    first_values = {frozenset(base) for axes, vary in choices if vary == "one" for base in bases(axes)}
-    for overrides, sentence in illegal if not problems else ():
-        if any(base.issuperset(overrides) for base in first_values):
-            problems.append(f"The first values of vary=one are what all others differ from: {sentence}")
-    if not cells:
-        problems += dict.fromkeys(unserved + too_many)
-    axes = dict.fromkeys(override_key(override) for block in blocks for override in block)
-    # Where cells could not be composed, nobody knows which options they would use.
-    problems = problems or [*_unused(axes, cells), *_misplaced(axes, cells, sweep)]
+        cells, unserved, too_many = _serving(cells, counts_labels=sweep is not None)
+        # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
+        is_silent = cells and sweep is not None and "method" not in keys
+        left_out |= dict.fromkeys([*(() if is_silent else unserved), *too_many])
+        problems += _unused(keys | dict.fromkeys(override_key(each) for each in chain(*blocks)), cells)
+        problems += () if cells else left_out
     # One sentence more is shown rather than the sentence that one is left out.
     if len(problems) > MOST_PROBLEMS + 1:
         problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."]
     if problems:
         raise UsageError("\n".join(problems))
-
-    # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
-    if sweep is not None and "method" not in keys:
-        unserved = []
-    left_out = dict.fromkeys([*(sentence for _, sentence in illegal), *unserved, *too_many])
     return ExpandedSweep(
         _with_own_names(cells),
         sweep,
         tuple(left_out),
-        tuple(_notes(choices, cells[0])),
+        tuple(_notes(choices, cells[0].config.trials)),
         tuple(arguments),
         # A report of several cells says how each differs from the usual one.
         usual=columns(composer(())) if len(cells) > 1 else {},
@@ -133,22 +126,16 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     )
 
 
-def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
+def one_cell(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     """The cell of a job that another sweeper started.
 
     Raises:
-        UsageError: as by `expand`.
+        UsageError: as by `expand`, or an option is for our sweeper.
     """
-    axes = list(map(override_key, OverridesParser.create().parse_overrides(list(overrides))))
-    # The sweeper of another project knows neither this rule nor the checks of `expand`, so they are made here.
-    config = within_max_epochs(config, axes)
-    check_combination(config)
-    cell = Cell(tuple(overrides), config)
-    ours = [axis for axis in axes if axis in OF_OUR_SWEEPER]
-    problems = [f"{axis} is for our sweeper; leave hydra/sweeper and hydra.mode alone." for axis in ours]
-    if problems := problems or _unused(axes, [cell]):
-        raise UsageError("\n".join(problems))
-    return ExpandedSweep([cell])
+    for each in arguments:
+        if each.partition("=")[0] in OF_OUR_SWEEPER:
+            raise UsageError(f"{each} is for our sweeper; leave hydra/sweeper and hydra.mode alone.")
+    return expand([each for each in arguments if not each.startswith("objective=")], composer)
 
 
 def composed_cell(composed: DictConfig) -> ExpandedSweep:
@@ -164,25 +151,20 @@ def composed_cell(composed: DictConfig) -> ExpandedSweep:
         raise UsageError('The configuration has no recipe; compose it from conf/ by compose("train", overrides=[...]).')
     load_plugins(composed.get("plugins") or [])
     config = read_config(composed)
-    # What differs from the recipe's and from the defaults, the user has set.
-    usual, given = recipe_options(config.recipe), list[str]()
-    for phase in ("pretrain", "finetune"):
-        settings = getattr(config, phase)
-        for name, option in options_of(type(settings)).items():
-            if getattr(settings, name) != usual.get(f"{phase}.{name}", option.default):
-                given.append(f"{phase}.{name}")
-    config = within_max_epochs(config, given)
     check_combination(config)
-    cell = Cell(tuple(f"{each.name}={each.value}" for each in used_options(config) if each.differs), config)
-    if problems := list(_misplaced([], [cell], None)):
-        raise UsageError("\n".join(problems))
-    return ExpandedSweep([cell])
+    overrides = tuple(f"{each.name}={each.value}" for each in used_options(config) if each.differs)
+    return ExpandedSweep([Cell(overrides, config)])
 
 
-def _of_the_command(option: str, overrides: Sequence[Override], composer: Composer) -> Any:
-    """The checked value of an option that is no part of a cell; as with every option of Hydra, the last one wins."""
-    given = [str(each.input_line) for each in overrides if override_key(each) == option]
-    return getattr(composer((given[-1],)), option) if given else options_of(Config)[option].default
+def _own_options(block: Sequence[Override], composer: Composer) -> Config:
+    """The options of `OF_EXPANDING` that the presets of a block have, or the block itself."""
+    own = [each for each in block if override_key(each) in OF_EXPANDING or _is_preset(each)]
+    return composer(tuple(str(each.input_line) for each in own if not each.is_sweep_override()))
+
+
+def _is_preset(override: Override) -> bool:
+    """True for ``+experiment=NAME``."""
+    return override.is_add() and "." not in override.key_or_group
 
 
 def _blocks(
@@ -190,44 +172,33 @@ def _blocks(
 ) -> tuple[SweepFile | None, list[list[Override]]]:
     """The sweep file that a command line names, and the overrides of each block: the file's, then the command line's.
 
-    Without a file the command line is the only block.
+    Without a file the command line is the only block. Each choice of presets is a block, with the axes that they have
+    in Hydra's own place.
     """
     # The last one wins; null takes a sweep back.
     names = [each.value() for each in given if override_key(each) == "sweeps"]
-    sweep, written = None, list[list[str]]([[]])
-    if names and names[-1] is not None:
-        sweep = read_sweep(str(names[-1]), folders)
-        written = sweep.blocks()
-    keys, blocks = set(map(override_key, given)), list[list[Override]]()
-    for block in written:
-        try:
-            check_choices(block)
-        except UsageError as error:
-            raise UsageError(f"sweeps={names[-1]} sets {error}") from error
-        # An axis of the command line takes the place of the file's.
-        free = [each for each in composer.parse(block) if override_key(each) not in keys]
-        blocks += _with_axes([*free, *given], composer)
+    sweep = read_sweep(str(names[-1]), folders) if names and names[-1] is not None else None
+    presets, others = [each for each in given if _is_preset(each)], [each for each in given if not _is_preset(each)]
+    blocks = list[list[Override]]()
+    for chosen in product(*map(_values, presets)):
+        if sweep is None and chosen and composer(chosen).sweeps is not None:
+            raise UsageError("sweeps=NAME is named on the command line alone, and not in a file of options.")
+        of_presets = [f"{axis}={swept(values)}" for axis, values in composer.axes(chosen).items()]
+        for written in [[]] if sweep is None else sweep.blocks():
+            try:
+                check_choices(written)
+            except UsageError as error:
+                raise UsageError(f"sweeps={names[-1]} sets {error}") from error
+            # An axis of the command line takes the place of a file's.
+            keys = set(map(override_key, given))
+            free = [each for each in composer.parse([*of_presets, *written]) if override_key(each) not in keys]
+            blocks.append([*composer.parse(chosen), *free, *others])
     return sweep, blocks
 
 
-def _with_axes(block: list[Override], composer: Composer) -> Iterator[list[Override]]:
-    """The block for each choice of presets, with the axes that these have in Hydra's own place."""
-    keys = set(map(override_key, block))
-    presets = [each for each in block if each.is_add() and composer.is_of_user(each.key_or_group)]
-    others = [each for each in block if each not in presets]
-    for chosen in itertools.product(*(_values(each) for each in presets)):
-        written = [f"{axis}={swept(values)}" for axis, values in composer.axes(chosen).items()]
-        free = [axis for axis in composer.parse(written) if override_key(axis) not in keys]
-        yield [*composer.parse(chosen), *free, *others]
-
-
-def _choices(blocks: Iterable[Sequence[Override]], composer: Composer, most: int | None) -> list[tuple[Choices, str]]:
-    """The values of the axes of each block, as overrides without commas, and how they are combined."""
-    choices = list[tuple[Choices, str]]()
-    for block in blocks:
-        axes = [_values(each, most) for each in block if override_key(each) not in OF_EXPANDING]
-        choices.append((axes, str(_of_the_command("vary", block, composer))))
-    return choices
+def _choices(block: Sequence[Override], most: int | None) -> Choices:
+    """The values of the axes of a block, as overrides without commas."""
+    return [_values(each, most) for each in block if override_key(each) not in OF_EXPANDING]
 
 
 def _values(override: Override, most: int | None = None) -> list[str]:
@@ -239,8 +210,8 @@ def _values(override: Override, most: int | None = None) -> list[str]:
     # An interval is continuous; only a sweeper that draws values can use it.
     if not override.is_discrete_sweep():
         raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
-    if isinstance(axis, RangeSweep) and axis.start is not None and axis.stop is not None:
-        _check_number(math.ceil((axis.stop - axis.start) / axis.step), most)
+    if isinstance(axis, RangeSweep):
+        _check_number(math.ceil((axis.stop - axis.start) / axis.step), most)  # type: ignore[operator]
     values = [f"{key}={value}" for value in override.sweep_string_iterator()]
     # A pattern such as glob(cc18-x*) may match nothing, and the product would be empty.
     if not values:
@@ -248,15 +219,69 @@ def _values(override: Override, most: int | None = None) -> list[str]:
     return values
 
 
-def _combinations(
-    choices: Sequence[tuple[Choices, str]], columns_of: Callable[[Overrides], list[str]], most: int | None
-) -> list[Overrides]:
+def combined(choices: Choices, vary: str) -> Iterator[Overrides]:
+    """The overrides of each cell.
+
+    - ``all``: every combination.
+    - ``one``: the first values together are the base; each other value is put into the base by itself. Each dataset
+      has a base of its own.
+    - ``pairs``: the n-th values together. An axis of one value has it in every cell.
+
+    >>> corruption, loss = ["corruption=mean", "corruption=joint"], ["loss=infonce", "loss=barlow_twins"]
+    >>> list(combined([corruption, loss], "one"))[1:]
+    [('corruption=joint', 'loss=infonce'), ('corruption=mean', 'loss=barlow_twins')]
+    >>> list(combined([corruption, loss, ["seed=1"]], "pairs"))[1]
+    ('corruption=joint', 'loss=barlow_twins', 'seed=1')
+
+    Raises:
+        UsageError: axes of pairs have different numbers of values.
+    """
+    if vary == "all":
+        yield from product(*choices)
+    elif vary == "pairs":
+        lengths = {values[0].partition("=")[0]: len(values) for values in choices if len(values) > 1}
+        if len(set(lengths.values())) > 1:
+            numbers = enumeration([f"{axis} has {n}" for axis, n in lengths.items()])
+            raise UsageError(f"vary=pairs takes the n-th values of all axes together, and {numbers} values.")
+        for n in range(max(lengths.values(), default=1)):
+            yield tuple(values[n % len(values)] for values in choices)
+    else:
+        is_data = [values[0].startswith(("dataset=", "dataset.path=")) for values in choices]
+        for base in product(*(choices[i] if is_data[i] else choices[i][:1] for i in range(len(choices)))):
+            yield base
+            for i, values in enumerate(choices):
+                for value in () if is_data[i] else values[1:]:
+                    yield (*base[:i], value, *base[i + 1 :])
+
+
+def _combinations(choices: Sequence[tuple[Choices, str]], composer: Composer, most: int | None) -> list[Overrides]:
     """The overrides of each cell. Nothing is expanded before it is counted, nor a table read before all other axes."""
-    _check_number(sum(itertools.starmap(number_of, choices)), most)
-    chained = list(itertools.chain.from_iterable(itertools.starmap(combined, choices)))
-    _check_number(sum(number_with_columns(each, columns_of) for each in chained), most)
+    # Of the other ways to combine there are hardly more cells than values.
+    _check_number(sum(math.prod(map(len, axes)) for axes, vary in choices if vary == "all"), most)
+    chained = [each for axes, vary in choices for each in combined(axes, vary)]
+    _check_number(len(chained), most)
+    columns_of = cache(partial(_columns, composer))
+    with_columns = [
+        [columns_of(each, overrides) if each in EACH else [each] for each in overrides] for overrides in chained
+    ]
+    _check_number(sum(math.prod(map(len, axes)) for axes in with_columns), most)
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
-    return list(dict.fromkeys(made for each in chained for made in with_columns(each, columns_of)))
+    return list(dict.fromkeys(chain.from_iterable(product(*axes) for axes in with_columns)))
+
+
+def _columns(composer: Composer, each: str, overrides: Overrides) -> list[str]:
+    """An override of `EACH` with each column of the table that overrides name.
+
+    Raises:
+        UsageError: the table cannot be read, or has a single column.
+    """
+    # Only the data matter here, so the other options cannot be wrong.
+    of_data = [it for it in overrides if is_in(it.partition("=")[0].lstrip("+"), OF_DATA) and it not in EACH]
+    source = Cell((), composer(tuple(of_data))).source
+    found = list(source.read().table.features_of)
+    if len(found) < 2:
+        raise UsageError(f"each needs a table of two columns at least, and {source.label} has {len(found)}.")
+    return [f"{each.removesuffix('each')}{hydra_text([name])}" for name in found]
 
 
 def _check_number(n_cells: int, most: int | None) -> None:
@@ -267,177 +292,120 @@ def _check_number(n_cells: int, most: int | None) -> None:
         )
 
 
-def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[list[Cell], list[Refusal], list[str]]:
-    """The cells of combinations; those that do not go together; and a sentence on all that cannot be composed.
+def _composed(
+    combinations: Sequence[Overrides], composer: Composer
+) -> tuple[list[Cell], dict[Overrides, str], list[str]]:
+    """The cells of combinations; a sentence on each combination that does not go together; and one on all that cannot
+    be composed.
 
     A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
     regime.labels=20``. It is left out of their overrides, and refused if no combination has it.
     """
-    cells, illegal, refused = dict[Overrides, Cell](), list[Refusal](), list[Refusal]()
-    unknown, known = defaultdict[str, list[Refusal]](list), set[str]()
+    cells, apart = dict[Overrides, Cell](), dict[Overrides, str]()
+    wrong, unknown, known = dict[str, None](), dict[str, str](), set[str]()
     for combination in combinations:
         overrides, before = combination, None
         # Hydra names one unknown option at a time; an option of a file is no override to leave out.
-        while overrides not in cells and overrides != before:
+        while overrides != before:
             before = overrides
             try:
-                cells[overrides] = Cell(overrides, composer(overrides))
+                config = composer(overrides)
             except UnknownOptionError as error:
-                unknown[error.option].append((combination, str(error)))
+                # Each part lists its own options; those of the first are enough.
+                unknown.setdefault(error.option, str(error))
                 overrides = tuple(each for each in overrides if each.partition("=")[0] != error.option)
                 continue
             except UsageError as error:
-                refused.append((combination, str(error)))
+                wrong[str(error)] = None
+            else:
+                try:
+                    check_combination(config)
+                    cells.setdefault(overrides, Cell(overrides, config))
+                except UsageError as error:
+                    apart[combination] = str(error)
             # An unknown option is refused before a wrong value, so the options that are left are known.
             known |= {each.partition("=")[0] for each in overrides}
-    problems = _each_once(refused, combinations)
-    for option, refusals in unknown.items():
-        if option not in known:
-            # Each part lists its own options; those of the first are enough.
-            first = [refusal for refusal in refusals if refusal[1] == refusals[0][1]]
-            problems += _each_once(first, combinations)
-    for overrides, cell in cells.items():
-        try:
-            check_combination(cell.config)
-        except UsageError as error:
-            illegal.append((overrides, str(error)))
-    apart = {overrides for overrides, _ in illegal}
-    return [cell for overrides, cell in cells.items() if overrides not in apart], illegal, problems
+    return list(cells.values()), apart, [*wrong, *(unknown[option] for option in unknown if option not in known)]
 
 
-def _each_once(refusals: Sequence[Refusal], combinations: Sequence[Overrides]) -> list[str]:
-    """The sentences of refusals, each different one once, after the cells that it concerns.
-
-    What is wrong with all cells is wrong with what they share, such as the dataset, and names none of them.
-    """
-    concerned = defaultdict[str, list[Overrides]](list)
-    for overrides, sentence in refusals:
-        concerned[sentence].append(overrides)
-    sentences = []
-    for sentence, cells in concerned.items():
-        label = in_words(cells, combinations)
-        is_named = len(cells) == len(combinations) or sentence.startswith(f"{label}:")
-        sentences.append(sentence if is_named else f"{label}: {sentence}")
-    return sentences
-
-
-def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
-    """The cells whose methods serve the target of their data, and why those of the others do not.
+def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell], list[str], list[str]]:
+    """The cells that the target and the labels of their data serve, and why those of others do not: because of their
+    methods, and of their numbers of labels.
 
     Data are looked at only if no kind of target is served by all methods. Else what does not serve a target is refused
     later, with all else that is wrong with a cell.
-
-    Raises:
-        UsageError: the data cannot be loaded.
     """
+    n_labelled = cache(Source.n_labelled)
     # A method without kinds serves every target.
     some = [set(kinds) for cell in cells if (kinds := cell.config.part("method").targets)]
-    if not some or set.intersection(*some):
-        return list(cells), []
-    fitting, reasons, kinds_of = [], [], dict[str, type[Target]]()
+    looks = bool(some) and not set.intersection(*some)
+    fitting, unserved, too_many = list[Cell](), list[str](), list[str]()
     for cell in cells:
-        # Many cells share a table, and to find the kind of its target may mean to read it.
-        key, serves_all = cell.source.key, not cell.config.part("method").targets
-        if not serves_all and key not in kinds_of:
-            kinds_of[key] = cell.target_kind()
         try:
-            if not serves_all:
-                check_method(cell.config, kinds_of[key])
-            fitting.append(cell)
+            if looks and cell.config.part("method").targets:
+                check_method(cell.config, cell.target_kind())
         except UsageError as error:
-            reasons.append(str(error))
-    return fitting, reasons
-
-
-def _labelled(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
-    """The cells whose tables have as many labels as their regime shows, and why the others are left out.
-
-    A cell stays if its table is not here to be counted, or if it splits the table by a rule of its own.
-
-    Raises:
-        UsageError: a file cannot be read.
-    """
-    fitting, reasons = [], []
-    n_labelled = cache(Source.n_labelled)
-    for cell in cells:
-        regime = cell.config.regime
-        asked, known = regime.get("labels", 0), None
-        # A share of the labels is there in any table.
-        if asked > 1 and cell.config.split["name"] in ("random", "stratified"):
+            unserved.append(str(error))
+            continue
+        regime, known = cell.config.regime, None
+        # A share of the labels is there in any table, and a split by a rule of its own leaves any number of them.
+        if counts_labels and regime.get("labels", 0) > 1 and cell.config.split["name"] in ("random", "stratified"):
+            # None of a table that is not here to be counted.
             known = n_labelled(cell.source)
-        if known is not None and asked > labels_to_learn_from(
-            known, counts_validation=regime["validation"] == "inside"
-        ):
-            reasons.append(f"{asked:g} labels; {cell.dataset_name} has {known:,}, a fifth of them for testing.")
-        else:
+        is_inside = regime["validation"] == "inside"
+        if known is None or regime["labels"] <= labels_to_learn_from(known, counts_validation=is_inside):
             fitting.append(cell)
-    return fitting, reasons
+        else:
+            number = f"{regime['labels']:g} labels"
+            too_many.append(f"{number}; {cell.dataset_name} has {known:,}, a fifth of them for testing.")
+    return fitting, unserved, too_many
 
 
 def _unused(axes: Iterable[str], cells: Sequence[Cell]) -> list[str]:
     """A sentence on each option that is set and that no cell uses."""
     unused = [unused_options(cell.config) for cell in cells]
     # An option that some cells use may be set for all of them, as in pretrain=scarf,none loss.temperature=2.
-    idle = [axis for axis in axes if all(is_in(axis, options) for options in unused)]
+    idle = [axis for axis in axes if cells and all(is_in(axis, options) for options in unused)]
     # The choices that decide which options are used, for a reader who wonders why.
-    chosen = defaultdict[str, dict[str, None]](dict)
-    for config in (cell.config for cell in cells):
-        chosen["pretrain"][config.pretrain.name] = None
-        chosen["method"][config.method["name"]] = None
-        chosen["corruption"][config.corruption["name"]] = None
-        chosen["cotrain"][str(config.cotrain.task)] = None
-    why = ", ".join(f"{axis}={','.join(names)}" for axis, names in chosen.items())
+    rows = [columns(cell.config) for cell in cells] if idle else []
+    names = {axis: dict.fromkeys(str(row[axis]) for row in rows if axis in row) for axis in DECIDING}
+    why = ", ".join(f"{axis}={','.join(chosen)}" for axis, chosen in names.items() if chosen)
     return [
         f"{axis} is set, but no cell of this run uses it ({why}); leave it out, or choose what uses it."
         for axis in idle
     ]
 
 
-def _misplaced(axes: Iterable[str], cells: Sequence[Cell], sweep: SweepFile | None) -> Iterator[str]:
-    """A sentence on each option of the run that stands where it does not count."""
-    for option in OF_EXPANDING:
-        if any(getattr(cell.config, option) != options_of(Config)[option].default for cell in cells):
-            yield f"{option} counts on the command line alone, or in hydra.sweeper.params of a preset."
-    if "objective" in axes:
-        yield "objective is what a job returns to another sweeper; ours takes none."
-    if sweep is None and any(cell.config.sweeps is not None for cell in cells):
-        yield "sweeps=NAME is named on the command line alone, and not in a file of options."
-
-
-def _notes(choices: Iterable[tuple[Choices, str]], cell: Cell) -> Iterator[str]:
+def _notes(choices: Iterable[tuple[Choices, str]], trials: int) -> Iterator[str]:
     """A sentence on seeds that are swept, as a user of other tools repeats a training."""
-    for values in (values for axes, _ in choices for values in axes):
-        if values[0].startswith("seed=") and len(values) > 1:
-            seeds = ",".join(value.partition("=")[2] for value in values)
-            yield (
-                f"seed={seeds}: each seed is a cell of its own. The repeats of one number are its trials, which differ "
-                f"in split, initialisation and batches: trials={len(values) * cell.config.trials}."
-            )
-            return
+    seeds = [values for axes, _ in choices for values in axes if values[0].startswith("seed=") and len(values) > 1]
+    for values in seeds[:1]:
+        yield (
+            f"seed={','.join(value.partition('=')[2] for value in values)}: each seed is a cell of its own. The "
+            "repeats of one number are its trials, which differ in split, initialisation and batches: "
+            f"trials={len(values) * trials}."
+        )
 
 
 def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells with a name of its own for each table: tables of one name get what they differ in, as ``x (a/x.csv)``.
+    """The cells with a name of its own for each table of the user's: tables of one name get their file, their target
+    and their sheet, as ``x (a/x.csv, y)``.
 
     Results tell the datasets of a run apart by their names.
     """
-    tables = defaultdict[str, dict[tuple[Any, ...], None]](dict)
+    tables = defaultdict[str, set[str]](set)
     for cell in cells:
-        if cell.config.dataset.path is not None:
-            tables[cell.dataset_name][_place(cell)] = None
+        tables[cell.dataset_name].add(_table(cell))
     renamed = []
     for cell in cells:
-        dataset, name = cell.config.dataset, cell.dataset_name
-        if len(tables[name]) > 1 and dataset.path is not None:
-            # The values of each option over all tables of the name.
-            columns_of_values = zip(_place(cell), *tables[name], strict=True)
-            differing = [str(value) for value, *others in columns_of_values if len(set(others)) > 1]
-            own = replace(dataset, name=f"{name} ({', '.join(differing)})")
-            cell = replace(cell, config=with_dataset(cell.config, own))
+        if len(tables[cell.dataset_name]) > 1 and _table(cell):
+            dataset = replace(cell.config.dataset, name=f"{cell.dataset_name} ({_table(cell)})")
+            cell = replace(cell, config=with_dataset(cell.config, dataset))
         renamed.append(cell)
     return renamed
 
 
-def _place(cell: Cell) -> tuple[Any, ...]:
-    """The values of `OF_A_TABLE`."""
-    return tuple(getattr(cell.config.dataset, option) for option in OF_A_TABLE)
+def _table(cell: Cell) -> str:
+    """Which table of a user's files a cell has; nothing for other tables."""
+    dataset = cell.config.dataset
+    return ", ".join(filter(None, (dataset.path, dataset.target, dataset.sheet))) if dataset.path else ""

@@ -1,12 +1,11 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
-import itertools
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,6 @@ OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
 NO_AXIS = frozenset({"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"})
 """Sections that no sweep file sets, for it may be of another author: they import code, say where files are, or change
 what the run does."""
-ALL = "all"
-"""Names the cells of all files that have an entry ``paper``."""
 MOST_BYTES = 1_000_000
 MOST_VALUES = 100_000
 """Of a sweep file, which may be of another author."""
@@ -48,8 +45,7 @@ def recipe_options(name: str) -> Mapping[str, Any]:
     # A recipe of the user's is in a folder that Hydra alone knows.
     if not file.exists():
         return {}
-    content = OmegaConf.to_container(OmegaConf.load(file))
-    assert isinstance(content, dict)
+    content: Any = OmegaConf.to_container(OmegaConf.load(file))
     options: dict[str, Any] = {}
     for default in content.pop("defaults", []):
         # A recipe may begin with another one. An entry that is no name chooses a part of an axis.
@@ -61,7 +57,7 @@ def recipe_options(name: str) -> Mapping[str, Any]:
 def flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Options by their full names, which begin with ``before``, and their values."""
     for name, value in options.items():
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             yield from flat(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", value
@@ -78,7 +74,7 @@ class SweepFile:
         paper: the figure or table of the paper.
         trials: of each cell, unless the command line sets them.
         report: the drawings of its report, see `scarf_lightning.reporting`.
-        file: that it was read from; None for the cells of several files.
+        file: that it was read from.
 
     Raises:
         ValueError: a block does more than name cells.
@@ -118,43 +114,26 @@ class SweepFile:
 
     def blocks(self) -> list[list[str]]:
         """Each block as command-line arguments."""
-        blocks = []
-        for block in self.cells:
-            common = {} if self.trials is None or "trials" in block else {"trials": self.trials}
-            blocks.append([f"{axis}={swept(values)}" for axis, values in (block | common).items()])
-        return blocks
+        common = {} if self.trials is None else {"trials": self.trials}
+        blocks = [block | common | block for block in self.cells]
+        return [[f"{axis}={swept(values)}" for axis, values in block.items()] for block in blocks]
 
 
 def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
-    """Read the sweep of this name in the first of the folders that has it, or the file at this path; ``all`` reads
-    those of the paper.
+    """Read the sweep of this name in the first of the folders that has it, or the file at this path.
 
     Raises:
         UsageError: there is no such file, or it is not a sweep.
     """
-    if name == ALL:
-        return _paper_cells([_read(file) for folder in folders for file in sorted(folder.glob("*.yaml"))])
     # A sweep of the user's is a path; a bare name is one of a folder's.
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     files = [expanded(name)] if is_path else [folder / f"{name}.yaml" for folder in folders]
-    found = [file for file in files if file.exists()]
-    if found:
-        return _read(found[0])
-    known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    fault, where = f"sweeps={name}: there is no file {files[0]}", f"the folder {folders[-1]}"
-    raise UsageError(unknown_name(fault, name, [*known, ALL], "the sweeps", full_list=where))
-
-
-def _paper_cells(files: Sequence[SweepFile]) -> SweepFile:
-    """The cells of every figure and table of the paper as one sweep, without drawings."""
-    cells = []
     for file in files:
-        # Files differ in their trials, so each block says them by itself.
-        common = {} if file.trials is None else {"trials": file.trials}
-        cells += [common | block for block in file.cells if file.paper is not None]
-    if not cells:
-        raise UsageError(f"sweeps={ALL}: no file says where it is in the paper.")
-    return SweepFile(ALL, "Everything that the paper shows", cells)
+        if file.exists():
+            return _read(file)
+    known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    fault = f"sweeps={name}: there is no file {files[0]}"
+    raise UsageError(unknown_name(fault, name, known, "the sweeps", full_list=f"the folder {folders[-1]}"))
 
 
 def _read(file: Path) -> SweepFile:
@@ -162,7 +141,7 @@ def _read(file: Path) -> SweepFile:
         stream = StringIO(read_bytes(file, MOST_BYTES).decode())
         # PyYAML names a stream in its errors, and a text in none.
         stream.name = str(file)
-        if _n_values(yaml.compose(stream, yaml.SafeLoader), {}) > MOST_VALUES:
+        if _n_values(yaml.compose(stream, yaml.SafeLoader)) > MOST_VALUES:
             raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
         stream.seek(0)
         # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that stands twice.
@@ -181,35 +160,23 @@ def _read(file: Path) -> SweepFile:
         raise UsageError(f"{file}: {error}") from error
 
 
-def _n_values(node: yaml.Node, known: dict[int, float]) -> float:
-    """The number of values that a node of YAML stands for: an alias is the node that it names, and may name one that
-    has aliases of its own."""
-    if id(node) not in known:
-        # Within the node that it names, an alias never ends.
-        known[id(node)] = math.inf
-        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
-        if isinstance(node, yaml.MappingNode):
-            inner = itertools.chain.from_iterable(inner)
-        known[id(node)] = 1 + sum(_n_values(each, known) for each in inner)
-    return known[id(node)]
+@lru_cache(maxsize=MOST_VALUES)
+def _n_values(node: yaml.Node) -> int:
+    """The number of values that a node of YAML stands for: an alias is the node that it names, which is counted once
+    and may have aliases of its own."""
+    inner = node.value if isinstance(node, yaml.CollectionNode) else ()
+    return 1 + sum(map(_n_values, chain.from_iterable(inner) if isinstance(node, yaml.MappingNode) else inner))
 
 
 def not_yaml(error: yaml.MarkedYAMLError) -> UsageError:
     """A file that cannot be read, with the line and what is wrong with it."""
-    mark, problem = error.problem_mark, error.problem or str(error)
-    # PyYAML has words of its parser for two slips that are frequent.
-    if "'\\t'" in problem:
-        problem = "a tab stands where blanks indent"
-    elif "flow" in str(error.context):
-        mark, problem = error.context_mark, "a bracket opens that does not close"
-    return UsageError(f"{mark.name} is not YAML: line {mark.line + 1}: {' '.join(problem.split())}.")
+    mark, problem = error.problem_mark, " ".join(str(error.problem).split())
+    return UsageError(f"{mark.name} is not YAML: line {mark.line + 1}: {problem}.")
 
 
 def swept(values: Any) -> str:
     """The values of an axis of a file in Hydra's notation. A list is swept; a list in a list is one value."""
-    if isinstance(values, list):
-        return ",".join(overrides_notation(value) for value in values)
-    return overrides_notation(values)
+    return ",".join(map(overrides_notation, values)) if isinstance(values, list) else overrides_notation(values)
 
 
 def overrides_notation(value: Any, text: Callable[[Any], str] = str) -> str:

@@ -1,6 +1,5 @@
 """The door to Hydra: our configuration folder and the parts of plugins, and plain values out of what it composed."""
 
-import logging
 import re
 import threading
 import warnings
@@ -18,21 +17,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf, open_dict
-from omegaconf.errors import (
-    ConfigAttributeError,
-    ConfigKeyError,
-    GrammarParseError,
-    InterpolationResolutionError,
-    OmegaConfBaseException,
-    UnsupportedInterpolationType,
-)
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from ..errors import UsageError, did_you_mean, meant_by, not_an_option, unknown_name
 from ..importing import require
 from ..options import BASES, Config, load_plugins, options_of, read
 from ..options.axes import AXES, TARGET, is_own, list_of, parts, target_of
-from ..options.config import SHORTHANDS
-from ..options.settings import PretrainSettings
+from ..options.config import SHORTHANDS, within_max_epochs
 from .folders import CONF, flat, not_yaml, recipe_options
 
 OF_TODAY: dict[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
@@ -42,28 +33,29 @@ GLOBAL = "_global_"
 _one_thread = threading.RLock()
 """Held by the thread that has started Hydra: its instance is that of the whole process."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
-OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError)
 """The errors that composing may end in; Hydra has no error of its own for a file that it cannot read."""
 OF_JOBS = ("hydra.sweep.", "hydra.job_logging", "hydra/job_logging")
 """Begin the options of the jobs that a launcher starts."""
+OF_TABLES = ("split", "regime", "scaling", "encoding")
+"""Axes whose options a recipe sets, whichever part is chosen."""
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
 
 def read_config(composed: DictConfig) -> Config:
-    """Check what Hydra composed.
+    """Check what Hydra composed, with the number of steps that its recipe says.
 
     Raises:
         UsageError: an interpolation leads nowhere, or as by `scarf_lightning.options.read`.
     """
     try:
-        ours = our_sections(composed)
-        fit_recipe(ours)
-        values = plain_values(ours)
+        sections = our_sections(composed)
+        fit_recipe(sections)
+        config = read(plain_values(sections))
+        return within_max_epochs(config, recipe_options(config.recipe))
     except OmegaConfBaseException as error:
         raise usage_error(error) from error
-    return read(values)
 
 
 def our_sections(composed: DictConfig) -> DictConfig:
@@ -88,14 +80,9 @@ def fit_recipe(sections: DictConfig) -> None:
     """Take out what the recipe sets of a part that has no such option, as ``split.copies`` of a split by time."""
     for name, value in recipe_options(str(sections.recipe)).items():
         axis, _, option = name.partition(".")
+        part = parts(axis).get(sections[axis].get("name")) if axis in OF_TABLES else None
         # A value that differs from the recipe's is the user's, and is refused if the part lacks the option.
-        if axis not in BASES or sections[axis].get(option) != value:
-            continue
-        # Options of the phase stand beside those of its pretext.
-        if axis == "pretrain" and option in options_of(PretrainSettings):
-            continue
-        chosen = parts(axis).get(sections[axis].get("name"))
-        if chosen is not None and option not in options_of(chosen):
+        if part is not None and option not in options_of(part) and sections[axis].get(option) == value:
             # Hydra locks what it composed against keys that come and go.
             with open_dict(sections[axis]):
                 del sections[axis][option]
@@ -122,44 +109,39 @@ def usage_error(error: BaseException) -> UsageError:
     if isinstance(error, UnicodeDecodeError):
         return UsageError("A file of --config-dir is not UTF-8; save it as UTF-8.")
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        return _missing_file(error.missing_cfg_file, error.options)
+        return _missing_file(error.missing_cfg_file, error.options or ())
     # Its own advice is on two signs of its grammar.
     if there := re.match(r"Could not append to config\. An item is already at '(.+?)'", str(error)):
         return UsageError(f"{there[1]} is an option already; leave out the sign +.")
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
+    if not isinstance(cause, OmegaConfBaseException):
+        message = f"{error} {cause or ''}"
+        return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
     if isinstance(cause, UNKNOWN) and isinstance(cause.parent_node, DictConfig):
         return _unknown_option(str(cause.full_key), cause.parent_node)
-    if not isinstance(cause, OmegaConfBaseException):
-        message = str(error) if cause is None else f"{error} {cause}"
-        return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
-    # OmegaConf's further lines repeat the key and name its classes.
+    # Its further lines repeat the key and name its classes.
     reason = str(cause).splitlines()[0].removesuffix(".")
     if "HydraConfig was not set" in reason:
         reason = "${hydra:...} has no value here: cells have no job, and no number; write a value"
-    elif isinstance(cause, OF_INTERPOLATIONS):
-        reason += "; to write ${ as text, put a backslash before it"
     return UsageError(f"{cause.full_key}: {reason}." if cause.full_key else f"{reason}.")
 
 
-def _missing_file(file: str, options: Sequence[str] | None) -> UsageError:
+def _missing_file(file: str, options: Sequence[str]) -> UsageError:
     """A refusal of a choice that is neither a file nor a part. A user may have meant a table by it."""
+    if file == "hydra/sweeper/optuna":
+        require("hydra_plugins.hydra_optuna_sweeper", "hydra/sweeper=optuna")
     group, _, name = file.rpartition("/")
     if group.startswith("dataset/"):
         group, name = "dataset", file.removeprefix("dataset/")
-    if file == "hydra/sweeper/optuna":
-        require("hydra_plugins.hydra_optuna_sweeper", "hydra/sweeper=optuna")
     # Hydra lists the choices only where the file was to be one of them.
     if not options and group not in {axis.name for axis in AXES}:
         return UsageError(f"There is no file {file}.yaml; --config-dir FOLDER names the folder that has it.")
     # Seventy names of one suite would hide the others; the hint still finds each of them.
-    known = sorted(options or (), key=lambda each: each.startswith("cc18-"))
-    hint = did_you_mean(name, known)
-    if group == "dataset" and not hint:
-        hint = "For a file of yours: dataset=csv dataset.path=FILE."
+    known = sorted(options, key=lambda each: each.startswith("cc18-"))
+    own_file = "For a file of yours: dataset=csv dataset.path=FILE." if group == "dataset" else ""
+    hint = did_you_mean(name, known) or own_file
     fault, where = f"{group}={name} is not an option", f"the options of {group}"
-    if not options:
-        return UsageError(f"{fault}; {list_of(group)} lists them.")
     return UsageError(unknown_name(fault, name, known, where, hint=hint, full_list=list_of(group)))
 
 
@@ -173,9 +155,9 @@ def _unknown_option(full: str, section: DictConfig) -> UnknownOptionError:
     if not hint:
         # An option of this name in a group within.
         values = OmegaConf.to_container(OmegaConf.masked_copy(section, known), resolve=False)
-        within = [each for each, _ in flat(values) if "." in each and meant_by(name, [each.rpartition(".")[2]])]
-        *others, last = [f"{parent}.{each}".removeprefix(".") for each in within] or [""]
-        hint = f"Did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if last else ""
+        inner = [each for each, _ in flat(values, f"{parent}." if parent else "")]
+        within = [each for each in inner if meant_by(name, [each.rpartition(".")[2]])]
+        hint = f"Did you mean {' or '.join(within)}?" if within else ""
     where = f"the options of {parent}" if parent else "the options"
     return UnknownOptionError(not_an_option(full, where, known, hint, list_of(parent)), full)
 
@@ -194,40 +176,19 @@ def offer(plugins: Sequence[str]) -> None:
     Raises:
         UsageError: there is no such module.
     """
-    if not plugins:
-        return
     load_plugins(plugins)
-    for axis in BASES:
+    for axis in BASES if plugins else ():
         for name, cls in parts(axis).items():
             # Parts of the package have files.
-            if not is_own(cls):
-                content, package = _part_content(axis, cls)
-                ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
-
-
-def _part_content(axis: str, cls: type[Any]) -> tuple[dict[str, Any], str | None]:
-    """What a file of `conf/` would hold for a part, and its package if that is not its axis."""
-    options = {name: option.default for name, option in options_of(cls).items()}
-    part = {TARGET: target_of(cls), "name": cls.name, **options}
-    if axis == "network":
-        part = {"name": cls.name, "encoder": {TARGET: target_of(cls), **options}}
-    # A method that is never pre-trained turns pre-training off.
-    if axis == "method" and not cls.pretrainable:
-        return {"defaults": [{"override /pretrain": "none"}], axis: part}, GLOBAL
-    return part, None
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Within this context Hydra's search for plugins is no news to a program that logs everything."""
-    logger = logging.getLogger("hydra")
-    level = logger.level
-    if level == logging.NOTSET:
-        logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+            if is_own(cls):
+                continue
+            options = {TARGET: target_of(cls)} | {each.name: each.default for each in options_of(cls).values()}
+            part: dict[str, Any] = {"name": name, "encoder": options} if axis == "network" else {"name": name} | options
+            package = None
+            # A method that is never pre-trained turns pre-training off.
+            if axis == "method" and not cls.pretrainable:
+                part, package = {"defaults": [{"override /pretrain": "none"}], axis: part}, GLOBAL
+            ConfigStore.instance().store(group=axis, name=name, node=part, package=package)
 
 
 @contextmanager
@@ -245,7 +206,7 @@ def hydra_started() -> Iterator[None]:
         # ${hydra:...} would resolve to values of the program around us.
         job_config.cfg = None
         try:
-            with _unlogged(), initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
+            with initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
                 yield
         except (HydraException, OmegaConfBaseException) as error:
             raise usage_error(error) from error
@@ -262,12 +223,11 @@ def search_path(config_dir: str | Path | None) -> list[str]:
     """
     if config_dir is None:
         return []
-    folder = Path(config_dir).absolute()
-    if not folder.is_dir():
+    if not Path(config_dir).is_dir():
         raise UsageError(
             f"--config-dir: there is no folder {config_dir}; name one with files such as logger/NAME.yaml."
         )
-    address = QuotedString(f"file://{folder}", Quote.single).with_quotes()
+    address = QuotedString(f"file://{Path(config_dir).absolute()}", Quote.single).with_quotes()
     return [f"hydra.searchpath=[{address}]"]
 
 

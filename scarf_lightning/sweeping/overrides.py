@@ -4,18 +4,21 @@ A user names a file as a dataset, and writes values that Hydra's grammar does no
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, Quote, QuotedString, Sweep
 from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from ..data.sources import ENDING
 from ..errors import UsageError
-from ..options.axes import AXES, SEVERAL
+from ..options.axes import AXES, SEVERAL, TARGET
 from .flags import MODES
-from .folders import overrides_notation
+from .folders import flat, overrides_notation
+from .hydra import plain_values, usage_error
 
 
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
@@ -39,11 +42,34 @@ def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
                 f"{word} is for the command line: in Python options have no dashes, NAME=VALUE, and a folder of "
                 "options is the argument config_dir."
             )
-        follows_comma = bool(overrides) and overrides[-1].endswith(",")
+        follows_comma = overrides[-1:] and overrides[-1].endswith(",")
         is_sweep = word in first and "=" not in word and not word.startswith("~") and not follows_comma
         overrides.append(f"sweeps={word}" if is_sweep else word)
     check_words(overrides)
     return spelled_out(overrides)
+
+
+def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
+    """The overrides that set options given as a dictionary or a DictConfig, of which some may be left out.
+
+    >>> overrides_of_options({"corruption": {"name": "mean", "rate": 0.3}, "batch_size": 64})
+    ['corruption=mean', 'corruption.rate=0.3', 'batch_size=64']
+
+    Raises:
+        UsageError: an interpolation leads nowhere, or a value is missing.
+    """
+    if isinstance(options, DictConfig):
+        try:
+            options = plain_values(options)
+        except OmegaConfBaseException as error:
+            raise usage_error(error) from error
+    overrides = []
+    for name, value in flat(options):
+        # The class of a part follows from its name; a logger of Lightning's has no other.
+        if not name.endswith(f".{TARGET}") or name.startswith("logger."):
+            # A part is chosen by its section's name.
+            overrides.append(f"{name.removesuffix('.name')}={hydra_text(value)}")
+    return overrides
 
 
 def check_words(arguments: Sequence[str]) -> None:
@@ -100,14 +126,13 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
         UsageError: what stands before a sign of equality is no name of an option.
     """
     names = [argument for argument in arguments if argument.startswith("dataset=")]
-    has_path = any(argument.startswith("dataset.path=") for argument in arguments)
     file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
-    if has_path and not names:
+    if not names and any(argument.startswith("dataset.path=") for argument in arguments):
         spelled += ["dataset=csv"]
     elif ENDING.search(file):
         # Each earlier dataset= is dropped as well: the last one wins.
         spelled = [*(each for each in arguments if each not in names), "dataset=csv", f"dataset.path={file}"]
-    return [_readable(argument) for argument in spelled]
+    return list(map(_readable, spelled))
 
 
 def _readable(argument: str) -> str:
@@ -150,8 +175,7 @@ def taken_out(arguments: Sequence[str], names: Sequence[str]) -> tuple[dict[str,
 
 def override_key(override: Override) -> str:
     """The axis or the dotted option that an override sets; of ``loss@cotrain.loss=NAME`` the place, cotrain.loss."""
-    group, _, package = override.get_key_element().lstrip("+~").partition("@")
-    return (package or group).replace("/", ".")
+    return (override.package or override.key_or_group).replace("/", ".")
 
 
 def check_choices(arguments: Sequence[str]) -> None:
@@ -160,18 +184,16 @@ def check_choices(arguments: Sequence[str]) -> None:
     Raises:
         UsageError: it is so.
     """
-    axes = {axis.name for axis in AXES}
-    for argument in arguments:
-        group = argument.partition("=")[0].lstrip("+").partition("@")[0]
-        if group not in axes or "=" not in argument:
+    for override in OverridesParser.create().parse_overrides(list(arguments)):
+        axis, value = override.key_or_group, override.value()
+        if axis not in {each.name for each in AXES}:
             continue
-        value: Any = OverridesParser.create().parse_override(argument).value()
+        if override.is_delete():
+            raise UsageError(f"{override.input_line}: every cell needs a choice of {axis}; --help lists them.")
         for each in value.list if isinstance(value, ChoiceSweep) else [value]:
-            names = each if isinstance(each, list) else [each]
-            are_texts = all(isinstance(name, (str, Sweep, Glob, QuotedString)) for name in names) and names
-            if not are_texts:
-                raise UsageError(f"{argument}: {group} is chosen by name; --help lists the names.")
             # A list of names was meant as a sweep: Hydra would merge them, and the last one would win.
-            if isinstance(each, list) and group not in SEVERAL:
-                several = ",".join(map(str, names))
-                raise UsageError(f"{group}=[{several}]: name one option, or try each of them with {group}={several}.")
+            if isinstance(each, list) and each and axis not in SEVERAL:
+                several = ",".join(map(str, each))
+                raise UsageError(f"{axis}=[{several}]: name one option, or try each of them with {axis}={several}.")
+            if not each or not isinstance(each, (str, list, Sweep, Glob, QuotedString)):
+                raise UsageError(f"{override.input_line}: {axis} is chosen by name; --help lists the names.")

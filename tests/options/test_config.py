@@ -10,14 +10,9 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config, within_max_epochs
 from scarf_lightning.options.config import SHORTHANDS, derived
-from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from scarf_lightning.options.settings import PretrainSettings
 from tests.cells import some_config
 from tests.composing import config_of, default_choice
-
-OF_A_RECIPE = some_config(
-    pretrain=PretrainSettings(max_epochs=20, min_steps=100),
-    finetune=FinetuneSettings(max_epochs=30, min_steps=300, fixed_below=1000),
-)
 
 
 def test_a_copy_forgets_what_followed_from_the_options() -> None:
@@ -52,21 +47,22 @@ def lengths(config: Config) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("overrides", "expected"),
     [
-        ([], (100, 300, 1000)),
-        (["max_epochs"], (20, 30, 0)),
-        (["+max_epochs"], (20, 30, 0)),
-        (["pretrain.max_epochs"], (20, 300, 1000)),
-        (["finetune.max_epochs"], (100, 30, 0)),
-        (["max_epochs", "pretrain.min_steps"], (100, 30, 0)),
-        (["max_epochs", "finetune.fixed_steps"], (20, 30, 1000)),
+        ("", (100, 300, 1000)),
+        ("max_epochs=20", (20, 20, 0)),
+        ("pretrain.max_epochs=20", (20, 300, 1000)),
+        ("finetune.max_epochs=30", (100, 30, 0)),
+        ("max_epochs=20 pretrain.min_steps=90", (90, 20, 0)),
+        ("max_epochs=20 finetune.fixed_steps=50", (20, 20, 1000)),
     ],
 )
 def test_epochs_that_a_user_sets_are_the_largest_whatever_a_recipe_says(
-    given: list[str], expected: tuple[int, int, int]
+    overrides: str, expected: tuple[int, int, int]
 ) -> None:
-    assert lengths(within_max_epochs(OF_A_RECIPE, given)) == expected
+    of_recipe = {"pretrain.min_steps": 100, "finetune.min_steps": 300, "finetune.fixed_below": 1000}
+    config = config_of(*(f"{name}={value}" for name, value in of_recipe.items()), *overrides.split())
+    assert lengths(within_max_epochs(config, of_recipe)) == expected
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import fingerprint, identity
-from scarf_lightning.sweeping.combining import combined, number_of
+from scarf_lightning.sweeping.expand import combined
 from tests.cells import DATA_HASH
 from tests.composing import cells_of, request_of
 
@@ -27,15 +27,15 @@ def settings(*arguments: str) -> list[tuple[str, ...]]:
     return cells
 
 
-@pytest.mark.parametrize("vary", ["all", "one", "pairs"])
-@pytest.mark.parametrize("lengths", [(), (1,), (1, 1), (3,), (3, 1), (3, 3), (2, 1, 2)])
-def test_as_many_are_made_as_are_counted(lengths: tuple[int, ...], vary: str) -> None:
-    choices = [[f"{axis}={value}" for value in range(n)] for axis, n in enumerate(lengths)]
+@pytest.mark.parametrize(("vary", "numbers"), [("all", (1, 3, 9, 4)), ("one", (1, 3, 5, 3)), ("pairs", (1, 3, 3, 2))])
+def test_no_cell_is_made_twice_and_the_first_values_are_the_first_cell(vary: str, numbers: tuple[int, ...]) -> None:
+    for lengths, number in zip(((1, 1), (3, 1), (3, 3), (2, 1, 2)), numbers, strict=True):
+        choices = [[f"{axis}={value}" for value in range(n)] for axis, n in enumerate(lengths)]
 
-    made = list(combined(choices, vary))
+        made = list(combined(choices, vary))
 
-    assert len(set(made)) == len(made) == number_of(choices, vary)
-    assert made[0] == tuple(values[0] for values in choices)
+        assert len(set(made)) == len(made) == number
+        assert made[0] == tuple(values[0] for values in choices)
 
 
 def test_one_at_a_time_the_first_values_are_the_base_and_each_other_value_a_cell() -> None:

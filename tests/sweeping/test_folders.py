@@ -111,28 +111,11 @@ def test_a_block_has_its_axes_and_the_files_trials(tmp_path: Path) -> None:
     assert read_sweep("some", [tmp_path]).blocks() == [["a=1,2", "b=x", "trials=30"], ["c=3", "trials=30"]]
 
 
-def test_all_are_the_cells_of_the_files_that_are_of_the_paper_each_with_its_trials(tmp_path: Path) -> None:
-    write(tmp_path, "title: A\npaper: Figure 1\ntrials: 30\ncells: [{a: [1, 2]}, {b: 3, trials: 7}]\nreport: []\n", "a")
-    write(tmp_path, "title: B\ncells: [{c: 4}]\n", "b")
-    write(tmp_path, "title: C\npaper: Table 2\ncells: [{d: 5}]\n", "c")
-
-    sweep = read_sweep("all", [tmp_path])
-
-    assert sweep.blocks() == [["trials=30", "a=1,2"], ["trials=7", "b=3"], ["d=5"]]
-    assert (sweep.name, sweep.paper, sweep.report) == ("all", None, [])
-
-
-def test_where_none_is_of_the_paper_all_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, "title: B\ncells: [{c: 4}]\n", "b")
-
-    assert refusal("all", tmp_path) == "sweeps=all: no file says where it is in the paper."
-
-
 def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path) -> None:
     for name in ("b", "a"):
         write(tmp_path, MINIMAL, name)
 
-    assert refusal("c", tmp_path) == f"sweeps=c: there is no file {tmp_path / 'c.yaml'}. The sweeps are: a, b, all."
+    assert refusal("c", tmp_path) == f"sweeps=c: there is no file {tmp_path / 'c.yaml'}. The sweeps are: a, b."
     assert refusal("x/c.yaml", tmp_path).startswith("sweeps=x/c.yaml: there is no file x/c.yaml. ")
 
 

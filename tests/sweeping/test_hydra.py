@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hydra.errors import HydraException
-from omegaconf import OmegaConf
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
@@ -85,14 +84,6 @@ def test_plugins_are_those_of_the_last_list(asked: list[str], expected: list[str
     assert named_plugins(asked) == expected
 
 
-def test_a_recipe_sets_how_a_pretraining_is_trained_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scarf_lightning.sweeping.hydra.recipe_options", lambda name: {"pretrain.batch_size": 64})
-    sections = composed()
-    OmegaConf.update(sections, "pretrain.batch_size", 64)
-
-    assert read_config(sections).pretrain.batch_size == 64
-
-
 @pytest.mark.parametrize(
     ("overrides", "pretrain", "finetune"),
     [
@@ -132,7 +123,7 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
     [
         ("corruption=means", "corruption=means is not an option. Did you mean mean? The options of corruption are: ",
          f"{', '.join(names('corruption'))}."),
-        ("network.hidden=64", "network.hidden is not an option. Did you mean network.pretrain_head.width, "
+        ("network.hidden=64", "network.hidden is not an option. Did you mean network.pretrain_head.width or "
          "network.head.width or network.encoder.width? The options of network are: ", "."),
         ("trials.a=1", "trials.a is not an option; trials takes one value.", "takes one value."),
         ("logger._target_=a.B", "logger._target_ is not an option. For a class of Lightning's: "
