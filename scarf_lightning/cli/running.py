@@ -91,10 +91,11 @@ def train_job(job: DictConfig) -> float | None:
             return None
         hydra = HydraConfig.get()
         check_hydra(hydra)
-        # The job of another sweeper may be a process of its own.
-        folders = [source.path for source in hydra.runtime.config_sources if source.provider == "command-line"]
         asked = list(hydra.overrides.task)
-        composer = Composer([*hydra.overrides.hydra, *asked], *folders)
+        # The configuration is composed once more, to refuse what no cell uses.
+        of_hydra = [each for each in hydra.overrides.hydra if each.startswith("hydra.searchpath=")]
+        folders = [source.path for source in hydra.runtime.config_sources if source.provider == "command-line"]
+        composer = Composer([*of_hydra, *asked], *folders)
         request = one_cell(asked, composer)
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.

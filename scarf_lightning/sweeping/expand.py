@@ -132,9 +132,9 @@ def one_cell(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     Raises:
         UsageError: as by `expand`, or an option is for our sweeper.
     """
-    for each in arguments:
-        if each.partition("=")[0] in OF_OUR_SWEEPER:
-            raise UsageError(f"{each} is for our sweeper; leave hydra/sweeper and hydra.mode alone.")
+    for axis in (each.partition("=")[0] for each in arguments):
+        if axis in OF_OUR_SWEEPER:
+            raise UsageError(f"{axis} is for our sweeper; leave hydra/sweeper and hydra.mode alone.")
     return expand([each for each in arguments if not each.startswith("objective=")], composer)
 
 

@@ -151,42 +151,6 @@ def test_files_that_refer_to_the_dataset_are_composed_with_it(file: str, before:
         assert composer(tuple(asked)) == read_config(alone)
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "overrides"),
-    [
-        slow("regime/few.yaml", GLOBAL + "regime: {name: few}\nloss: {name: '${metric}'}", "regime=few loss=infonce"),
-        slow("regime/few.yaml", GLOBAL + "regime: {name: few, labels: '${trials}'}",
-             "regime=few method=mixup trials=9"),
-        slow("regime/few.yaml", "name: ${oc.select:encoding.other,few}\n", "regime=few encoding=ordinal"),
-        slow("regime/few.yaml", "defaults:\n  - full\n  - _self_\nname: few\n", "regime=few method=mixup"),
-        slow("regime/few.yaml", GLOBAL + "regime: {name: few}\nseed: 0", "regime=few recipe=practical"),
-        slow("regime/full.yaml", GLOBAL + "regime: {name: full}\nseed: 5", "regime=few method=mixup"),
-        slow("recipe/practical.yaml", GLOBAL + "seed: 4\n", "recipe=practical seed=5 method=mixup"),
-        slow("method/mixup.yaml", GLOBAL + "defaults: [override /scaling: zscore]\nmethod: {name: mixup}",
-             "method=mixup dataset=cc18-optdigits"),
-        slow("method/mixup.yaml", GLOBAL + "defaults: [override /scaling: none]\nmethod: {name: mixup}",
-             "method=mixup scaling=minmax"),
-        slow("cotrain/scarf.yaml", "task: scarf\ncorruption: ${corruption}\nloss: ${loss}",
-             "cotrain.corruption.rate=0.3"),
-        ("encoding/ordinal.yaml", "name: ${regime.name}l\n", "encoding=ordinal regime=few"),
-    ],
-)  # fmt: skip
-@pytest.mark.slow
-def test_choices_that_reach_into_each_other_are_composed_together(
-    file: str, text: str, overrides: str, conf: Path
-) -> None:
-    (conf / file).write_text(text)
-    loader, asked = loader_of(conf), overrides.split()
-
-    try:
-        expected = read_config(loader.load_configuration("train", overrides=asked, run_mode=RunMode.RUN))
-    except (UsageError, HydraException):
-        with pytest.raises(UsageError):
-            Composer()(tuple(asked))
-    else:
-        assert Composer()(tuple(asked)) == expected
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("file", SWEEP_FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
