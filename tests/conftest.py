@@ -132,12 +132,3 @@ def mixed_data() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def mixed_table(mixed_data: dict[str, Any]) -> Table:
     return Table.from_frame(**mixed_data, name="mixed", source="test:mixed")
-
-
-@pytest.fixture
-def float64_default() -> Iterator[None]:
-    """Torch makes float64 tensors by default while the test runs."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)

@@ -230,20 +230,6 @@ def test_the_next_release_has_at_most_forty_lines_and_each_heading_once() -> Non
     assert len(headings) == len(set(headings))
 
 
-def test_what_is_said_of_the_classifier_beside_logistic_regression_is_in_the_table() -> None:
-    page = (
-        (ROOT / "study" / "recipe.md").read_text(encoding="utf-8").partition("## Beside logistic")[2].replace("−", "-")
-    )
-    rows = re.findall(r"\| ([^|]+) \| [\d,]+ \| [\d.]+ \| [\d.]+ \| ([+-][\d.]+) ± ([\d.]+) \|", page)
-    leads = {name: float(lead) for name, lead, _ in rows}
-    sure = {name for name, lead, error in rows if abs(float(lead)) > 2 * float(error)}
-
-    assert f"on ten of the {len(rows)} tables" in page
-    assert sum(leads[name] > 0 for name in sure) == 10
-    assert {name for name, lead in leads.items() if lead >= 8} == {"balance-scale", "car", "phoneme", "churn"}
-    assert {name: leads[name] for name in sure if leads[name] < 0} == {"analcatdata_dmft": -3.7}
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, built as `make docs` builds it: any warning fails."""

@@ -17,39 +17,10 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.option import Option, options_of
-from tests.composing import GROUPS, asking_for, cells_of, config_of, default_choice, goes_together, names
+from tests.composing import GROUPS, asking_for, cells_of, config_of, names
 from tests.short_training import check, trained
 
 CHOICES = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
-MANY_FITS = ("deep_knn", "self_train", "tri_train")
-"""Methods that take long, and are left to the slow tests."""
-AXES = ("method", "regime", "scaling", "encoding", "split", "loss", "corruption", "selection")
-"""Groups of which a class says all: their files are composed by `tests/options/test_reference.py`."""
-OF_ALL_METHODS = ("regime", "scaling", "encoding", "split", "trainer", "logger")
-
-
-def in_turn(group: str, place: int) -> str:
-    options = names(group)
-    return f"{group}={options[place % len(options)]}"
-
-
-def covering() -> list[list[str]]:
-    """Cells that have every choice among them, each with other choices: one for each recipe, one for debugging, one for
-    each method, and co-trained ones. Those that may have a pre-training take one after the other.
-    """
-    methods, pretrainings = [name for name in names("method") if name not in MANY_FITS], names("pretrain")
-    cells = [[f"{group}={name}"] for group in ("recipe", "debug") for name in names(group)]
-    for place, method in enumerate(methods):
-        pretrain = pretrainings.pop() if goes_together(method, "scarf", "full") else "none"
-        others = [in_turn(group, place) for group in OF_ALL_METHODS]
-        cells.append([f"method={method}", f"pretrain={pretrain}", *others])
-    pretrained = [[f"pretrain={name}"] for name in reversed(pretrainings)]
-    pretrained += [asking_for("loss", name) for name in names("loss")]
-    of_networks = ("corruption", "network", "selection", "views", "cotrain")
-    for place in range(max(len(pretrained), *(len(names(group)) for group in of_networks))):
-        others = [in_turn(group, place) for group in of_networks]
-        cells.append(["method=cotrain", *pretrained[place % len(pretrained)], *others])
-    return cells
 
 
 @pytest.fixture(scope="module")
@@ -71,33 +42,6 @@ def split_by(name: str, n_rows: int) -> NDArray[np.float64] | None:
     part = np.digitize(share, [0.7, 0.8]).astype(np.float64)
     task = np.stack([np.where(np.arange(n_rows) % 10 == fold, 2.0, 0.0) for fold in range(10)], axis=1)
     return {"group": np.full(n_rows, np.nan), "time": share, "column": part, "files": part, "task": task}.get(name)
-
-
-def test_every_choice_is_in_a_cell() -> None:
-    chosen = {choice for cell in covering() for choice in cell}
-
-    assert {f"{group}={name}" for group, name in CHOICES} - chosen == {f"method={name}" for name in MANY_FITS}
-
-
-@pytest.mark.parametrize("cell", covering(), ids=" ".join)
-@pytest.mark.slow
-def test_every_choice_trains_to_the_end(cell: list[str], mixed_table: Table) -> None:
-    train_to_the_end(config_with(cell), mixed_table)
-
-
-def config_with(cell: list[str]) -> Config:
-    """The configuration of a cell, in which choices of axes are put in: composing takes longer than training.
-
-    A corruption is chosen for the co-training, too.
-    """
-    chosen = dict(each.split("=") for each in cell)
-    config = config_of(*(each for each in cell if each.partition("=")[0] not in (*AXES, "network")))
-    config = replace(config, **{axis: default_choice(axis, chosen[axis]) for axis in AXES if axis in chosen})
-    if "network" in chosen:
-        encoder = default_choice("network", chosen["network"])
-        config.network.name, config.network.encoder = encoder.pop("name"), encoder
-    config.cotrain.corruption = dict(config.corruption)
-    return config
 
 
 @pytest.mark.slow

@@ -14,8 +14,7 @@ from safetensors.numpy import load_file
 from scarf_lightning.cli import commands
 from scarf_lightning.metrics import metrics
 from scarf_lightning.results import fingerprint, load
-from tests.processes import TIMES, TINY, Process, here, train, without_times
-from tests.promises import is_exact
+from tests.processes import TIMES, TINY, Process, here, train
 from tests.storing import one_overflows
 
 HEAVY = {"pytorch_lightning", "openml", "pandas", "sklearn", "skrub", "matplotlib"}
@@ -179,32 +178,6 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run, cel
     assert (len(of_the_cell), len(of_its_pretraining), len(new)) == (5, 2, 7)
     assert {name: after[name] for name in before} == before
     assert load(extended.cwd / "results")["trial"].tolist() == [0, 1, 2]
-
-
-@pytest.mark.slow
-def test_diverged_trials_are_named_and_stacking_changes_no_trial(extended: Run, tmp_path: Path) -> None:
-    asked = ("trials=3", "finetune.learning_rate=1e12,0.001", "paths.results=at_once", *TINY)
-
-    ran = here(commands.train, *asked, cwd=tmp_path)
-
-    assert (ran.returncode, ran.stderr) == (0, "")
-    frame = load(tmp_path / "at_once").sort_values(["finetune.learning_rate", "trial"], ignore_index=True)
-    at_once, diverged = frame[:3].drop(columns="diverged"), frame[3:]
-    assert diverged["diverged"].tolist() == ["finetune"] * 3
-    assert diverged[["accuracy", "balanced_accuracy", "log_loss", "auroc"]].isna().all(axis=None)
-    assert diverged["finetune_epochs"].tolist() == [1] * 3
-
-    one_later = load(extended.cwd / "results")
-    assert one_later.pop("diverged").isna().all()
-    columns = list(one_later.columns)
-    if is_exact():
-        pd.testing.assert_frame_equal(without_times(at_once[columns]), without_times(one_later), check_exact=True)
-    assert at_once["log_loss"].nunique() == 3
-
-    lines = [line.split() for line in ran.stdout.splitlines()]
-    assert ["1000000000000", "3,", "3", "diverged"] in [line[:4] for line in lines]
-    assert ["0.001", "3", f"{at_once['accuracy'].mean():.4f}"] in [line[:3] for line in lines]
-    assert [path.name for path in tmp_path.iterdir()] == ["at_once"]
 
 
 @pytest.mark.slow

@@ -287,16 +287,6 @@ def test_a_metric_is_measured_on_all_validation_rows_and_its_best_epoch_is_kept(
         assert direct == pytest.approx(values[best], abs=1e-6)
 
 
-def test_accuracy_stops_where_the_error_does(patients: Table, make_stack: MakeStack) -> None:
-    stack, settings = make_stack(patients, [0, 1]), FinetuneSettings(batch_size=46)
-    (by_error, _), (by_accuracy, _) = (
-        stack.finetune(replace(settings, metric=metric), stack.labelled()) for metric in (None, "accuracy")
-    )
-
-    assert by_error.epochs.tolist() == by_accuracy.epochs.tolist()
-    assert_same_weights(by_error.weights, by_accuracy.weights)
-
-
 def test_a_metric_that_the_validation_rows_do_not_define_or_that_chooses_nothing_is_refused(
     patients: Table, make_stack: MakeStack
 ) -> None:

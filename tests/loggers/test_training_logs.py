@@ -17,7 +17,6 @@ from tests.cells import finish, results_in, some_cell
 from tests.composing import ROOT
 from tests.loggers.wandb_files import runs, said
 from tests.processes import TINY, here, train
-from tests.storing import one_overflows
 
 TWO_CELLS = ("trials=2", *TINY, "corruption=mean,marginal")
 
@@ -56,17 +55,6 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
         for phase in ("pretrain", "finetune"):
             assert len(run.curve(f"{phase}/validation_loss_mean")) == 2
     assert not (tmp_path / "wandb").exists()
-
-
-@pytest.mark.slow
-def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path: Path) -> None:
-    asked = ("trials=2", *TINY, *one_overflows(tmp_path), "logger=wandb", in_absolute(tmp_path))
-    ran = here(commands.train, *asked, cwd=tmp_path)
-    assert ran.returncode == 1
-    failed, finished = sorted(runs(tmp_path / "results"), key=lambda run: run.summary.get("trials", 0))
-    assert failed.exit_code == 1
-    assert "The numbers of column 'huge' overflow" in failed.notes
-    assert (finished.exit_code, finished.summary["trials"], finished.notes) == (0, 2, "")
 
 
 @pytest.mark.slow
