@@ -184,7 +184,7 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[str]:
     _, others, _ = notation_of(known, decimal)
     has_codes = any(map(CODE.fullmatch, known))
     if not others:
-        codes = "it holds whole numbers with leading zeros, or of 16 digits and more, which are read as text"
+        codes = "it holds whole numbers with leading zeros, or too large for float64, which are read as text"
         return [f"{codes}; {reads}"] if has_codes else []
     n_like = sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in known[:SAMPLE])
     if not has_codes and n_like < max(1, PARTLY * len(known[:SAMPLE])):

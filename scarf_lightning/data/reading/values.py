@@ -20,8 +20,8 @@ LONGEST = 100
 UNITS = "%$€£¥"
 THOUSANDS = {".": ",", ",": "."}
 """The sign between thousands by the decimal sign."""
-CODE = re.compile(r"[+-]*(0\d+|\d{16,})", re.ASCII)
-"""Whole numbers with leading zeros, or with more digits than float64 keeps."""
+CODE = re.compile(r"[+-]*(0\d+|9\d{15}|\d{17,})", re.ASCII)
+"""Whole numbers with leading zeros, or so large that float64 rounds some."""
 
 DATE_PARTS, CATEGORICAL_PARTS = ("days", "month", "weekday", "hour"), ("month", "weekday")
 IN_UTC = re.compile(r"(Z|[+-]00:?00)$")

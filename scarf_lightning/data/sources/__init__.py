@@ -65,8 +65,7 @@ def open_source(
         if option not in OPTIONS[source]:
             fault = f"dataset.{option} is not an option of dataset.source={source}"
             raise UsageError(unknown_name(fault, option, ("name", *OPTIONS[source]), "its options"))
-    split_kind = (split or {}).get("name", NEEDS_NOTHING[0])
-    split_by = _split_by(split_kind, split or {}, source, asked)
+    split_by = _split_by(split or {}, source, asked)
     # A bundled table is one table, so nothing of it can be chosen but its name.
     if source in BUNDLED:
         if asked.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
@@ -82,11 +81,12 @@ def open_source(
             raise UsageError(
                 "dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C."
             )
-        named |= {option: asked.get(option) for option in OF_A_FILE}
-        named |= {option: tuple(asked.get(option, ())) for option in LISTS_OF_COLUMNS}
-        named |= {option: _path(asked.get(option)) for option in PATHS}
+        for option, value in asked.items():
+            named[option] = tuple(value) if option in LISTS_OF_COLUMNS else value
+            if option in PATHS:
+                named[option] = _path(value)
         # A file that is there says which columns it has.
-        return FileSource(target=asked.get("target", ""), **named)
+        return FileSource(**{"target": ""} | named)
     if len(asked) != 1:
         raise UsageError(
             "dataset=openml needs the id of a dataset, or of a task, which brings its dataset: set dataset.id=N or "
@@ -94,7 +94,7 @@ def open_source(
         )
     named["cache"] = _path(openml_cache)
     if "task" in asked:
-        return OpenMLTaskSource(asked["task"], is_split=split_kind == OF_A_TASK, **named)
+        return OpenMLTaskSource(asked["task"], is_split=(split or {}).get("name") == OF_A_TASK, **named)
     return OpenMLSource(asked["id"], **named)
 
 
@@ -102,8 +102,9 @@ def _path(given: str | None) -> Path | None:
     return expanded(given) if given else None
 
 
-def _split_by(kind: str, split: Mapping[str, Any], source: str, asked: Mapping[str, Any]) -> SplitBy | None:
+def _split_by(split: Mapping[str, Any], source: str, asked: Mapping[str, Any]) -> SplitBy | None:
     """Fields of a split that its source must know."""
+    kind = split.get("name", NEEDS_NOTHING[0])
     if kind == OF_A_TASK and "task" not in asked:
         raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")
     if kind in (*NEEDS_NOTHING, OF_A_TASK):

@@ -109,25 +109,25 @@ class FileSource(Source):
         path, frame, parts, notes = str(self.path), *self._rows(files, kept)
         read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
         # These columns are no features, and are shown as left out.
-        others = []
+        why = {}
         for name in files[0][1].names:
             if name not in kept:
-                why = " by dataset.drop" if name in self.drop else ": it has no name"
-                others.append(left_out(name, f"left out{why}"))
+                why[name] = " by dataset.drop" if name in self.drop else ": it has no name"
         weights = None
         if self.split and self.split.column:
             parts, doubts = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
             notes += doubts
-            others.append(left_out(self.split.column, f"left out: split={self.split.kind} splits by it"))
+            why[self.split.column] = f": split={self.split.kind} splits by it"
         if self.weight:
             is_labelled = read.target.is_labelled(read.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
-            others.append(left_out(self.weight, "left out: it weighs the rows"))
+            why[self.weight] = ": it weighs the rows"
         if frame.shape[1] == 0:
             raise UsageError(f"{path} has no column to predict {self.target!r} from; add one.")
         lists = {option: getattr(self, option) for option in LISTS_OF_COLUMNS}
         options = ReadingOptions(**lists, decimal=self.decimal)
         table = read_table(frame, read, options, name=self.dataset_name or self.label, source=path, split_by=parts)
+        others = [left_out(name, f"left out{reason}") for name, reason in why.items()]
         # From the file as a whole to its columns.
         table = replace(table, reading=(*table.reading, *others), notes=(*notes, *table.notes))
         return table.weighted(weights)
@@ -148,23 +148,22 @@ class FileSource(Source):
             for each in matching(path, option):
                 files.append((option, open_file(each, self.separator, self.decimal, self.encoding, self.sheet)))
         first = files[0][1]
-        named = self._check_columns(first)
-        nameless = {name for name in first.names if NAMELESS.fullmatch(name) and name not in named}
-        kept = [name for name in first.names if name not in {*self.drop, *nameless}]
+        left_out = {*self.drop, *(name for name in first.names if NAMELESS.fullmatch(name))}
+        left_out -= self._check_columns(first) - {*self.drop}
+        kept = [name for name in first.names if name not in left_out]
         for option, file in files:
-            given = set(file.names)
+            not_there = {*kept}.difference(file.names)
             if option == "dataset.unlabelled":
-                given |= {self.target, str(self.weight)}
-            missing = [name for name in kept if name not in given]
-            if missing:
+                not_there -= {self.target, self.weight}
+            if not_there:
                 raise UsageError(
-                    f"{file.path} has no column {missing[0]!r}, which {first.path} has; {option} needs the same "
+                    f"{file.path} has no column {min(not_there)!r}, which {first.path} has; {option} needs the same "
                     "columns."
                 )
         return files, kept
 
-    def _check_columns(self, file: "TableFile") -> dict[str, str]:
-        """The options by the columns that they name; what is not a column, or is named twice, is refused."""
+    def _check_columns(self, file: "TableFile") -> set[str]:
+        """The columns that options name; what is not a column, or is named twice, is refused."""
         roles = {"dataset.target": self.target, "dataset.weight": self.weight}
         roles["split.column"] = self.split.column if self.split else None
         named = [(option, column) for option, column in roles.items() if column is not None]
@@ -178,7 +177,7 @@ class FileSource(Source):
             # A column is read in one way.
             if other != option:
                 raise UsageError(f"{option} names {column!r}, which {other} names too; leave it out of one.")
-        return seen
+        return {*seen}
 
     def _rows(
         self, files: "list[tuple[str, TableFile]]", kept: list[str]
@@ -190,18 +189,17 @@ class FileSource(Source):
         parts: list[Floats] = []
         notes: list[str] = []
         for option, file in files:
-            frame = file.read(kept)
+            is_unlabelled = option == "dataset.unlabelled"
+            frame = file.read([name for name in kept if name != self.target or not is_unlabelled])
             # Spreadsheets write lines of separators below a table.
             filled = frame.dropna(how="all")
             if len(filled) < len(frame):
                 notes.append(f"{len(frame) - len(filled)} rows of {file.path} hold no value and are left out.")
-            if option == "dataset.unlabelled":
-                filled = filled.assign(**{self.target: None})
-            frames.append(filled.reindex(columns=kept))
+            frames.append(filled)
             parts.append(np.full(len(filled), PARTS.get(option, 0.0)))
             notes += file.notes
-        whole = frames[0].reset_index(drop=True) if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         is_split = self.split is not None and self.split.kind == "files"
+        whole = pd.concat(frames, ignore_index=True)[kept]
         return whole, np.concatenate(parts) if is_split else None, notes
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlparse
 
 from ...errors import UsageError, unknown_name
@@ -65,11 +65,9 @@ class OpenMLSource(Source):
 
     def files(self) -> tuple[Path, ...]:
         folder = _folder(self.cache, "datasets", self.dataset_id)
-        # The client takes Parquet where it is there, unless it is told otherwise.
-        data = [folder / f"dataset_{self.dataset_id}.pq", folder / "dataset.arff"]
-        if os.environ.get(SKIP_PARQUET, "false").casefold() == "true":
-            data.reverse()
-        return _there([folder / "description.xml", *[file for file in data if file.is_file()][:1]], 2)
+        # The client takes Parquet where it is there.
+        parquet, text = folder / f"dataset_{self.dataset_id}.pq", folder / "dataset.arff"
+        return _there(folder / "description.xml", parquet if parquet.is_file() else text)
 
     def load(self) -> "Table":
         """Read the dataset, without any connection if the cache has it.
@@ -82,30 +80,27 @@ class OpenMLSource(Source):
         from ..table import Table
         from ..targets import read_target
 
-        name, default, frame, categorical = self._read()
-        target = default if self.target is None else self.target
-        if target not in frame.columns:
-            # Ignored columns are not in it.
-            kind = "default " if self.target is None else ""
+        source, subject = f"openml:{self.dataset_id}", f"OpenML dataset {self.dataset_id}"
+        name, default, frame, categorical = self._read(subject)
+        target = self.target or default
+        # Ignored columns are not in it.
+        if target is None or target not in frame:
+            kind = "" if self.target else "default "
             problem = f"target {target!r} among the columns that count" if target else "target"
-            raise UsageError(
-                f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so there is nothing to predict."
-            )
-        source = f"openml:{self.dataset_id}"
-        split_by, left_out, notes = None, {target}, list[str]()
+            raise UsageError(f"{subject} has no {kind}{problem}, so there is nothing to predict.")
+        is_categorical = dict(zip(map(str, frame.columns), categorical, strict=True))
+        read = read_target(frame.pop(target), source, self.target_kind)
+        split_by, notes = None, list[str]()
         if self.split is not None:
-            features = [str(column) for column in frame.columns if column != target]
-            if self.split.column not in features:
-                column = str(self.split.column)
-                fault = f"split.column names {column!r}, which is no feature of OpenML dataset {self.dataset_id}"
-                raise UsageError(unknown_name(fault, column, features, "its features", shown=repr))
-            split_by, notes = split_values(self.split.kind, frame[self.split.column], source)
-            left_out.add(self.split.column)
-        kept = [position for position, column in enumerate(frame.columns) if column not in left_out]
+            column = str(self.split.column)
+            if column not in frame:
+                fault = f"split.column names {column!r}, which is no feature of {subject}"
+                raise UsageError(unknown_name(fault, column, map(str, frame.columns), "its features", shown=repr))
+            split_by, notes = split_values(self.split.kind, frame.pop(column), source)
         table = Table.from_frame(
-            frame.iloc[:, kept],
-            read_target(frame[target], source, self.target_kind),
-            categorical=[categorical[position] for position in kept],
+            frame,
+            read,
+            categorical=[is_categorical[str(column)] for column in frame],
             name=self.dataset_name or name,
             source=source,
             dataset_id=self.dataset_id,
@@ -113,9 +108,8 @@ class OpenMLSource(Source):
         )
         return replace(table, notes=(*notes, *table.notes))
 
-    def _read(self) -> "tuple[str, str | None, pd.DataFrame, list[bool]]":
+    def _read(self, subject: str) -> "tuple[str, str | None, pd.DataFrame, list[bool]]":
         """The dataset's name and default target, its columns but ignored ones, and whether each is categorical."""
-        subject = f"OpenML dataset {self.dataset_id}"
         cached = self.files()
         # Read the file that is there: the client would ask the server for Parquet before ARFF.
         skips_parquet = cached[1].suffix == ".arff" if cached else None
@@ -181,26 +175,26 @@ class OpenMLTaskSource(Source):
 
         from ..copies import TEST, TRAIN
 
-        dataset_id, target, kind, splits = self._read()
+        dataset_id, target, kind, rows = self._read(f"OpenML task {self.task_id}")
         named = {"dataset_name": self.dataset_name, "target_kind": self.target_kind or kind}
         table = OpenMLSource(dataset_id, self.cache, self.split, target, **named).load()
         if not self.is_split:
             return table
-        parts = np.full((table.n_rows, len(splits)), np.nan)
+        folds = rows.groupby(["repeat", "fold"], sort=False)
         # NaN stays where a repetition leaves a row out.
-        for position, (train, test) in enumerate(splits):
-            parts[train, position], parts[test, position] = TRAIN, TEST
+        parts = np.full((table.n_rows, len(folds)), np.nan)
+        for place, (_, fold) in enumerate(folds):
+            parts[fold["rowid"].astype(int), place] = fold["type"].map({"TRAIN": TRAIN, "TEST": TEST})
         return replace(table, source=f"openml-task:{self.task_id}", split_by=parts)
 
     def _own_files(self) -> tuple[Path, ...]:
         folder = _folder(self.cache, "tasks", self.task_id)
-        return _there([folder / "task.xml", folder / "datasplits.arff"], 2)
+        return _there(folder / "task.xml", folder / "datasplits.arff")
 
-    def _read(self) -> tuple[int, str, str, list[Any]]:
-        """The dataset's id, its target, the target's kind, and the rows of each fold of each repetition."""
+    def _read(self, subject: str) -> "tuple[int, str, str, pd.DataFrame]":
+        """The dataset's id, its target, the target's kind, and a line for each row of each fold of each repetition."""
         import pandas as pd
 
-        subject = f"OpenML task {self.task_id}"
         folder = _folder(self.cache, "tasks", self.task_id)
         with _client(subject, self.cache, folder):
             import arff
@@ -221,12 +215,8 @@ class OpenMLTaskSource(Source):
             with (folder / "datasplits.arff").open(encoding="utf-8") as opened:
                 content = arff.load(opened)
         rows = pd.DataFrame(content["data"], columns=[name.lower() for name, _ in content["attributes"]])
-        splits = []
-        for _, repetition in rows.groupby("repeat", sort=False):
-            for _, fold in repetition.groupby("fold", sort=False):
-                splits.append([fold["rowid"][fold["type"] == part].to_numpy(int) for part in ("TRAIN", "TEST")])
         kind = "number" if isinstance(task, OpenMLRegressionTask) else "classes"
-        return int(task.dataset_id), str(task.target_name), kind, splits
+        return int(task.dataset_id), str(task.target_name), kind, rows
 
 
 def _suffix(split: SplitBy | None, target_kind: str | None) -> str:
@@ -237,11 +227,10 @@ def _suffix(split: SplitBy | None, target_kind: str | None) -> str:
 
 def _root(cache: Path | None) -> Path:
     """A cache, or the one that the client keeps by itself, without importing it, which takes over a second."""
-    home = "~/.cache" if platform.system() == "Linux" else "~/.openml"
     named = os.environ.get("OPENML_CACHE_DIR")
     if not named and platform.system() == "Linux":
-        named = os.environ.get("XDG_CACHE_HOME", home) + "/openml"
-    return cache or expanded(named or home)
+        named = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
+    return cache or expanded(named or "~/.openml")
 
 
 def _folder(cache: Path | None, kind: str, number: int) -> Path:
@@ -249,9 +238,9 @@ def _folder(cache: Path | None, kind: str, number: int) -> Path:
     return _root(cache).joinpath(*reversed(urlparse(SERVER).netloc.split(".")), kind, str(number))
 
 
-def _there(files: list[Path], n: int) -> tuple[Path, ...]:
-    """The files, if these are so many and all are there."""
-    return tuple(files) if len(files) == n and all(file.is_file() for file in files) else ()
+def _there(*files: Path) -> tuple[Path, ...]:
+    """The files, if all are there."""
+    return files if all(file.is_file() for file in files) else ()
 
 
 @contextmanager

@@ -2,9 +2,6 @@
 
 import re
 import warnings
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,31 +9,25 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.dataset as ds
 
 from ...errors import UsageError, unknown_name
 from ...importing import require
 from ...options.paths import open_regular
-from ..columns import EXACT, are_whole, listed
+from ..columns import are_whole, listed
 from ..reading.frames import frame_of_arrow
+from ..reading.values import CODE
 from .source import ENDING, KNOWN
 
 SEPARATORS, BLANKS = (",", ";", "\t", "|"), r"\s+"
 UTF_8 = "utf-8-sig"
 ROWS_LOOKED_AT = 50
-"""Rows by which the separator of a text file is found."""
+"""Rows by which the encoding and the separator of a text file are found."""
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
 """Endings of compressed text, and the names that pandas has for them."""
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
 """Arguments by which a number is the float nearest to its text. In pandas 3 it always is."""
-UNREADABLE = (
-    *(ValueError, OSError, EOFError, KeyError, TypeError, AttributeError, RecursionError),
-    *(pd.errors.ParserWarning, zlib.error, zipfile.BadZipFile, pa.ArrowException),
-)
-"""What the readers raise if a file is damaged, or has another format than its name says."""
 PATTERN = re.compile(r"[*?\[]")
 
 
@@ -103,7 +94,7 @@ def open_file(
     Raises:
         UsageError: it cannot be read.
     """
-    ending = path.with_suffix("").suffix.lower() if path.suffix.lower() in COMPRESSED else path.suffix.lower()
+    ending = (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()
     if sheet and ending != ".xlsx":
         raise UsageError(f"dataset.sheet names a sheet of an Excel file, and {path} is none; leave dataset.sheet out.")
     with _refusing(path):
@@ -111,18 +102,18 @@ def open_file(
             file = _arrow_file(path)
         elif ending == ".xlsx":
             file = _excel_file(path, sheet)
-        elif ending in (".json", ".jsonl", ".ndjson"):
-            lines = ending != ".json"
+        elif "json" in ending:
             with warnings.catch_warnings():
                 # Before pandas 3, dtype=False alone would make dates of columns by their names.
                 warnings.simplefilter("ignore", DeprecationWarning)
-                frame = _read(pd.read_json, path, lines=lines, dtype=False, convert_dates=False, precise_float=True)
-            file = _whole(path, frame)
+                options = {"dtype": False, "convert_dates": False, "precise_float": True}
+                file = _whole(path, _read(pd.read_json, path, lines=ending != ".json", **options))
         else:
             file = _text_file(path, separator, decimal, encoding)
-    (name, count), *_ = [*Counter(file.names).most_common(1), ("", 0)]
-    if count > 1:
-        raise UsageError(f"{path} has more than one column {name!r}; rename all but one.")
+    names = pd.Index(file.names)
+    if names.has_duplicates:
+        twice = names[names.duplicated()][0]
+        raise UsageError(f"{path} has more than one column {twice!r}; rename all but one.")
     return file
 
 
@@ -140,12 +131,10 @@ def _whole(path: Path, frame: pd.DataFrame, notes: Collection[str] = ()) -> Tabl
 
 def _arrow_file(path: Path) -> TableFile:
     """Parquet and Feather. Columns that were the index of a frame are left out."""
-    options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-    form = (
-        ds.ParquetFileFormat(default_fragment_scan_options=options)
-        if path.suffix.lower() != ".feather"
-        else ds.IpcFileFormat()
-    )
+    form: Any = ds.IpcFileFormat()
+    if path.suffix.lower() != ".feather":
+        options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+        form = ds.ParquetFileFormat(default_fragment_scan_options=options)
     with open_regular(path) as file:
         schema = form.make_fragment(file).physical_schema
     metadata = schema.pandas_metadata or {}
@@ -167,51 +156,42 @@ def _arrow_file(path: Path) -> TableFile:
 def _excel_file(path: Path, sheet: str | None) -> TableFile:
     """The first sheet of an Excel file, or the one that is named, with a header in its first row."""
     require("openpyxl", str(path))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), open_regular(path) as file:
         # It warns of styles and extensions, which hold no values.
         warnings.filterwarnings("ignore", module="openpyxl")
-        with open_regular(path) as file:
-            frames = pd.read_excel(file, sheet_name=None, engine="openpyxl")
-    sheets = list(map(str, frames))
-    if sheet is not None and sheet not in sheets:
+        frames = pd.read_excel(file, sheet_name=None, engine="openpyxl")
+    first, *others = map(str, frames)
+    if sheet is not None and sheet not in frames:
         fault = f"dataset.sheet names {sheet!r}, which is not a sheet of {path}"
-        raise UsageError(unknown_name(fault, sheet, sheets, "its sheets", shown=repr))
-    notes = []
-    if sheets[1:] and sheet is None:
-        others = listed(sheets[1:], 10)
-        notes.append(f"The sheet {sheets[0]!r} of {path} is read; dataset.sheet reads another: {others}.")
-    return _whole(path, frames[sheet or sheets[0]], notes)
+        raise UsageError(unknown_name(fault, sheet, [first, *others], "its sheets", shown=repr))
+    note = f"The sheet {first!r} of {path} is read; dataset.sheet reads another: {listed(others, 10)}."
+    return _whole(path, frames[sheet or first], [note] if others and sheet is None else [])
 
 
 def _text_file(path: Path, separator: str | None, decimal: str | None, encoding: str | None) -> TableFile:
     """CSV and its relatives, with a line of names."""
-    notes = []
-    if encoding is None:
-        encoding = _encoding(path)
-        if encoding != UTF_8:
-            notes.append(f"{path} is read as {encoding} text; dataset.encoding sets another encoding.")
-    options: dict[str, Any] = {"encoding": encoding, "skipinitialspace": True, "index_col": False}
+    found = encoding or _encoding(path)
+    notes = [f"{path} is read as {found} text; dataset.encoding sets another encoding."]
+    options: dict[str, Any] = {"encoding": found, "skipinitialspace": True, "index_col": False}
     separator = separator or _separator(path, options)
-    options["sep"] = BLANKS if separator == " " else separator
+    options |= {"sep": BLANKS if separator == " " else separator, "low_memory": False}
     header = _read(pd.read_csv, path, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
     names = [normalize("NFC", name) or f"Unnamed: {place}" for place, name in enumerate(header)]
-    options["low_memory"] = False
 
     def rows(places: list[int]) -> pd.DataFrame:
         with _strict():
             # All columns, for only then pandas refuses rows that are too long.
             every = _read(pd.read_csv, path, decimal=decimal or ".", **options, **EXACT_FLOATS)
-        frame: pd.DataFrame = every.set_axis(range(len(names)), axis=1)[places]
-        whole = [place for place in places if _is_whole(frame[place])]
-        large = [place for place in whole if max(frame[place].max(), -frame[place].min()) >= EXACT]
-        if large or (whole and _may_have_leading_zeros(path, options)):
-            texts = _read(pd.read_csv, path, usecols=whole, dtype=str, **options).set_axis(sorted(whole), axis=1)
-            for place, text in texts.items():
-                if place in large or text.str.match(r"\s*[+-]?0\d").any():
+        frame = every.set_axis(range(len(names)), axis=1)[places]
+        # Codes are seen in the text alone.
+        if whole := [place for place in places if _is_whole(frame[place])]:
+            texts = _read(pd.read_csv, path, usecols=whole, dtype=str, **options)
+            for place, (_, text) in zip(sorted(whole), texts.items(), strict=True):
+                if text.str.match(CODE.pattern).any():
                     frame[place] = text.astype(object).where(text.notna(), None)
         return frame
 
-    return TableFile(path, names, rows, notes)
+    return TableFile(path, names, rows, [] if encoding or found == UTF_8 else notes)
 
 
 def _encoding(path: Path) -> str:
@@ -228,13 +208,13 @@ def _encoding(path: Path) -> str:
 
 
 def _separator(path: Path, options: dict[str, Any]) -> str:
-    """The separator by which the first rows have most columns, as many as the line of names has names; else a comma.
+    """The separator by which the first rows have most columns; else a comma.
 
     Words are separated by blanks too, so these count only where another separator leaves columns empty.
     """
-    widths, filled = {}, {}
-    for separator in (*SEPARATORS, BLANKS):
-        widths[separator] = filled[separator] = 1
+    widths = dict.fromkeys((*SEPARATORS, BLANKS), 1)
+    filled = dict(widths)
+    for separator in widths:
         with suppress(pd.errors.ParserError, pd.errors.ParserWarning), _strict():
             rows = _read(pd.read_csv, path, sep=separator, nrows=ROWS_LOOKED_AT, dtype=str, **options)
             widths[separator], filled[separator] = rows.shape[1], int(rows.notna().any().sum())
@@ -246,21 +226,8 @@ def _separator(path: Path, options: dict[str, Any]) -> str:
 
 def _is_whole(column: "pd.Series[Any]") -> bool:
     """Tell whether a column holds whole numbers, of which a gap makes floats."""
-    if column.dtype.kind not in "iuf":
-        return False
     known = column.dropna().to_numpy()
-    return len(known) > 0 and bool(np.isfinite(known).all()) and are_whole(known)
-
-
-def _may_have_leading_zeros(path: Path, options: dict[str, Any]) -> bool:
-    """Tell whether a value of a text file may be a whole number with leading zeros. To look for the digits is faster
-    than to read all columns again as text."""
-    if path.suffix.lower() in COMPRESSED or str(options["encoding"]).lower().startswith(("utf-16", "utf-32")):
-        return True
-    with open_regular(path) as file:
-        content = file.read()
-    edges = ("\n", '"', " ", "\t", options["sep"][-1])
-    return any(re.search(re.escape(edge.encode()) + rb"0\d", content) for edge in edges)
+    return column.dtype.kind in "iuf" and len(known) > 0 and are_whole(known)
 
 
 @contextmanager
@@ -273,21 +240,17 @@ def _strict() -> Iterator[None]:
 
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """Turn an error of the readers into a sentence for the user."""
+    """Turn an error of the readers, whichever library raises it, into a sentence for the user."""
     try:
         yield
     except UsageError:
         raise
-    except UnicodeError as error:
-        raise UsageError(
-            f"{path} cannot be read ({str(error).partition(': ')[0]}); write it again as UTF-8 text, or name its "
-            "encoding, as in dataset.encoding=cp1252."
-        ) from error
-    except UNREADABLE as error:
-        lines = str(error).splitlines() or [type(error).__name__]
+    except Exception as error:
         # pandas puts the cause behind "C error: ", and a hint for programmers behind the first sentence.
-        reason = lines[0].rpartition("C error: ")[2].partition(". ")[0].rstrip(".: ")
-        raise UsageError(
-            f"{path} cannot be read ({reason}); write it again as UTF-8 text with a name for every column, or as "
-            "Parquet."
-        ) from error
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = first.rpartition("C error: ")[2].partition(". ")[0].rstrip(".: ")
+        remedy = " with a name for every column, or as Parquet"
+        if isinstance(error, UnicodeError):
+            reason = reason.partition(": ")[0]
+            remedy = ", or name its encoding, as in dataset.encoding=cp1252"
+        raise UsageError(f"{path} cannot be read ({reason}); write it again as UTF-8 text{remedy}.") from error
