@@ -120,12 +120,6 @@ class TestHolding:
         assert list(folder.iterdir()) == []
         assert is_free(folder)
 
-    def test_an_exception_gives_it_back(self, folder: Path) -> None:
-        with pytest.raises(KeyboardInterrupt), claim(folder):
-            raise KeyboardInterrupt
-
-        assert list(folder.iterdir()) == []
-
     def test_one_that_is_waited_for_is_had_once_the_holder_lets_go(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -184,13 +178,6 @@ class TestRenewal:
 
             assert held(folder)
             assert not is_free(folder)
-
-    def test_checking_is_a_sign_of_life_too(self, folder: Path) -> None:
-        with claimed(folder) as mine:
-            asleep(folder)
-            assert not held(folder)
-            mine.check()
-            assert held(folder)
 
     def test_a_holder_learns_that_it_was_taken_over_and_leaves_the_others_claim(self, folder: Path) -> None:
         with ExitStack() as late:
@@ -257,20 +244,6 @@ class TestTakeover:
             pass
         assert (list(token.parent.iterdir()), token.stat()) == ([token], before)
 
-    def test_one_of_exactly_the_oldest_age_is_respected(self, folder: Path) -> None:
-        path = claimed_by(folder, ELSEWHERE)
-        # Whole seconds, of which no file system keeps less.
-        os.utime(path, (1_000, 1_000))
-
-        assert is_claimed(folder, 1_000 + STALE_AFTER)
-        assert not is_claimed(folder, 1_000 + STALE_AFTER + 1)
-
-    def test_an_empty_claim_left_by_a_kill_halfway_through_a_release_is_no_claim(self, folder: Path) -> None:
-        (folder / "claim").mkdir(parents=True)
-
-        assert not held(folder)
-        assert is_free(folder)
-
     def test_age_is_judged_by_the_folders_own_clock(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the server's clock is an hour ahead of this machine's, or behind, a claim of it is as old as it is."""
         claimed_by(folder, ELSEWHERE, age=30)
@@ -297,22 +270,6 @@ class TestStrayFiles:
             mine.check()
         assert list(folder.iterdir()) == []
 
-    @pytest.mark.parametrize("name", [STRAY, ".nfs0001"])
-    def test_a_holder_that_overslept_beside_one_loses_its_claim_though_it_cannot_be_removed(
-        self, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with claimed(folder) as mine:
-            (folder / "claim" / name).touch()
-            asleep(folder)
-            with monkeypatch.context() as patched:
-                if name == ".nfs0001":
-                    patched.setattr(module, "remove", refuse)
-                assert module._take_over(folder, ELSEWHERE)
-
-            assert tokens(folder) == sorted({".nfs0001", ELSEWHERE} & {name, ELSEWHERE})
-            with pytest.raises(LostClaimError):
-                mine.check()
-
 
 def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(folder: Path) -> None:
     give_back(folder)
@@ -333,6 +290,21 @@ def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(folder:
     with claimed(folder) as mine:
         give_back(folder)
         mine.check()
+
+
+def test_a_worker_trains_under_the_claim_of_its_run_and_does_not_release_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with claimed(folder) as mine:
+        monkeypatch.setattr(module, "_run", "")
+        module.work_under_claims_of(os.getpid())
+        with claim(folder) as shared:
+            assert shared is not None
+            shared.check()
+        mine.check()
+        assert held(folder)
+    with pytest.raises(LostClaimError):
+        shared.check()
 
 
 def compete(folder: Path, start: Any, won: Any, over: Any) -> None:

@@ -1,4 +1,3 @@
-import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,14 +7,12 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results.files import (
-    UnreadableRecordError,
     check_folder,
-    read_bytes,
     set_aside,
     whole_folder,
     write_whole,
 )
-from tests.results.sealing import close, refuse
+from tests.results.sealing import refuse
 
 
 class Crash(BaseException):
@@ -138,37 +135,6 @@ def test_an_error_before_a_folder_is_whole_leaves_nothing(error: BaseException, 
     assert list(target.parent.iterdir()) == []
 
 
-@of_both
-def test_a_refusal_of_the_operating_system_names_the_file(
-    store: Store, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A write knows its file by number alone."""
-
-    def full(*_: Any) -> None:
-        raise OSError(errno.EFBIG, "File too large")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="File too large") as raised:
-        store(target)
-    assert raised.value.filename == str(target)
-
-    def refused(*_: Any) -> None:
-        raise OSError("a library's own sentence")
-
-    monkeypatch.setattr(os, "fsync", refused)
-    with pytest.raises(OSError, match=r"^a library's own sentence$"):
-        store(target)
-
-
-def test_a_folder_that_is_there_is_not_replaced(target: Path) -> None:
-    store_folder(target)
-
-    with pytest.raises(OSError, match=r"not empty|exists"), whole_folder(target) as folder:
-        (folder / "c").write_text("third")
-
-    assert is_alone(target)
-
-
 def test_a_file_is_replaced_whole_and_its_readers_are_not_disturbed(
     target: Path,
 ) -> None:
@@ -241,27 +207,6 @@ class TestFolder:
         with pytest.raises(UsageError, match=said):
             write_whole(results / name / "a", "a")
         assert list(docs.iterdir()) == []
-
-    def test_one_whose_name_no_record_can_hold_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="/\udcff: the name is not UTF-8; name another folder"):
-            check_folder(tmp_path / "\udcff", writable=True)
-        assert list(tmp_path.iterdir()) == []
-
-    def test_one_without_space_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def full(*_: Any) -> None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        monkeypatch.setattr(Path, "write_bytes", full)
-        with pytest.raises(UsageError, match=r"cannot be written to: .*: No space left on device; name another"):
-            check_folder(tmp_path, writable=True)
-        assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    close(monkeypatch, "a")
-
-    with pytest.raises(UnreadableRecordError, match=r"^a cannot be read: Permission denied$"):
-        read_bytes(tmp_path / "a", 10)
 
 
 def test_records_keep_their_places_and_their_content_and_the_reason_is_beside_them(tmp_path: Path) -> None:

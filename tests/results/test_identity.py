@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning import metrics
 from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.networks.mlp import MLP
@@ -20,8 +19,6 @@ from scarf_lightning.options.run_settings import CacheSettings, ChunkSettings, L
 from scarf_lightning.options.settings import (
     DatasetSettings,
     FitSettings,
-    LayerSettings,
-    PretrainSettings,
     TrainerSettings,
 )
 from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
@@ -114,15 +111,6 @@ def test_pinned_fingerprints_stay() -> None:
     assert found == PINNED
 
 
-def test_the_default_cell_is_its_choices_alone() -> None:
-    assert identity(config_of(), DATA_HASH) == {
-        "science": 3, "data": DATA_HASH, "split": "random", "split.copies": "apart", "regime": "full",
-        "scaling": "zscore",
-        "encoding": "onehot", "pretrain": "scarf", "corruption": "marginal", "selection": "exact", "views": "one",
-        "loss": "infonce", "method": "control", "network": "mlp",
-    }  # fmt: skip
-
-
 class TestAnOptionThatIsAddedLater:
     """It makes no other cell of a finished one, wherever it is added; set to another value, it makes another cell."""
 
@@ -137,8 +125,6 @@ class TestAnOptionThatIsAddedLater:
             (Marginal, "corruption.later", option(0.5, "a share that nobody thought of", "[0, 1]")),
             (MLP, "network.encoder.later", option(None, "a width that nobody thought of")),
             (FitSettings, "finetune.later", option(0.0, "label smoothing, say", "[0, 1)")),
-            (PretrainSettings, "pretrain.later", option("usual", "how it warms up")),
-            (LayerSettings, "network.head.later", option(False, "a bias")),
         ],
         ids=lambda value: value.__name__ if isinstance(value, type) else "",
     )
@@ -161,10 +147,6 @@ class TestAnOptionThatIsAddedLater:
         usual = deepcopy(configs[""])
         assert place in columns(usual)
         assert name_of(with_value(usual, place, 0.25)) != name_of(usual)
-
-    def test_and_neither_does_a_metric(self) -> None:
-        metrics.register(metrics.Metric("worst", "worst", True, (0.0, 1.0), lambda p, y: 0.0))
-        test_pinned_fingerprints_stay()
 
     def test_results_that_were_stored_before_it_are_read_with_its_default(self) -> None:
         stored = asdict(config_of())
@@ -233,14 +215,6 @@ def test_no_option_of_the_run_is_part_of_the_identity_but_the_precision() -> Non
     assert changes == {"trainer.precision"}
 
 
-def test_every_precision_is_a_cell_and_a_pretraining_of_its_own() -> None:
-    precisions = options_of(TrainerSettings)["precision"].choices
-    for pretrain in ("none", "scarf"):
-        configs = [config_of(f"pretrain={pretrain}", f"trainer.precision={each}") for each in precisions]
-        assert len({name_of(config) for config in configs}) == len(precisions)
-        assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in configs}) == len(precisions)
-
-
 def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     before = name_of(config_of())
 
@@ -258,7 +232,6 @@ def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: 
             "pretrain.batch_size=32 network.pretrain_head.depth=5",
             True,
         ),
-        ("pretrain=scarf_ae", "pretrain.name=scarf_ae loss=reconstruction views=both", True),
         ("method=control", "method=control cotrain.weight=2 cotrain.corruption.rate=0.3", True),
         ("method=xgboost", "method=xgboost finetune.batch_size=64 network.encoder.width=8 encoding=ordinal", True),
         ("batch_size=64", "pretrain.batch_size=64 finetune.batch_size=64", True),
@@ -274,10 +247,7 @@ def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: 
             True,
         ),
         ("pretrain=none", "pretrain=scarf", False),
-        ("method=cotrain", "method=cotrain cotrain.weight=2", False),
         ("method=xgboost", "method=xgboost method.max_depth=4", False),
-        ("views=one", "views=both", False),
-        ("split=random", "split=stratified", False),
     ],
 )  # fmt: skip
 def test_cells_are_one_where_what_they_use_is_equal(one: str, other: str, is_same: bool) -> None:
@@ -295,9 +265,7 @@ AWARE = "pretrain=target_aware regime=few"
           "network.head.depth=3", "finetune.patience=9")),
         ("", "method=mixup", True),
         ("", "finetune.learning_rate=0.1 finetune.batch_size=64", True),
-        ("", "regime.labels=50", False),
         ("", "regime=semi25", False),
-        ("", "regime=full", False),
         ("", "network.head.width=32", False),
         ("", "regime.validation=inside", False),
         ("", "finetune.monitor=none", True),

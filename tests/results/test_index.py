@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from scarf_lightning.results import CellStore, Rows, identity, read_cell, read_summary, values_of
+from scarf_lightning.results import CellStore, Rows, identity, read_cell, read_summary
 from scarf_lightning.results import index as index_module
 from scarf_lightning.results.files import UNFINISHED
 from tests.cells import DATA_HASH, described, some_config, some_record
@@ -84,8 +84,6 @@ def in_its_place(make: Callable[[Path], object]) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     "ruin",
     [
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_bytes(b"no summary"),
         flip,
         rewrite(lambda content: content[3].update(accuracy=["high"])),
         rewrite(lambda content: content[3].update(trial=3)),
@@ -102,20 +100,6 @@ def test_a_summary_that_is_none_is_made_anew(cell: Path, ruin: Callable[[Path], 
 
     assert is_read_again(cell)
     assert not is_read_again(cell)
-
-
-def test_none_is_written_into_a_linked_cell(cell: Path, tmp_path: Path) -> None:
-    (tmp_path / cell.name).symlink_to(cell)
-
-    read_summary(tmp_path / cell.name, TRIALS)
-
-    assert not (cell / index_module.FILE).exists()
-
-
-def test_a_folder_in_the_place_of_a_summary_is_none(cell: Path) -> None:
-    (cell / index_module.FILE).mkdir()
-    assert is_read_again(cell)
-    assert is_read_again(cell)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -163,16 +147,3 @@ def test_they_are_the_same_rows() -> None:
     assert {name: type(value) for name, value in rows[0].items()} == {name: type(v) for name, v in ROWS[0].items()}
     assert rows[1]["trial"] == 1
     assert [row["trial"] for row in rows[:1]] == [0]
-
-
-def test_columns_and_first_rows_are_those_of_both() -> None:
-    rows = Rows.of(ROWS)
-    for name in (*ROWS[0], "unknown"):
-        assert values_of(rows, name) == values_of(ROWS, name) == [row.get(name) for row in ROWS]
-
-    assert list(rows.first(1)) == [{name: ROWS[0].get(name) for name in ROWS[0]}]
-    assert rows.first(2) is rows
-    assert len(rows.first(0)) == len(Rows.of([])) == 0
-    assert list(Rows.of([])) == []
-    without_a_number = Rows.of([{"device": "cpu"}] * 3)
-    assert list(without_a_number.first(2)) == [{"device": "cpu"}] * 2

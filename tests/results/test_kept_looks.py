@@ -63,14 +63,3 @@ def test_nothing_is_written_through_a_link(store: Path) -> None:
 
     assert not keep_looks(store, [look(5)])
     assert (store / "mine.txt").read_text() == "mine"
-
-
-def test_nothing_is_written_into_a_linked_cell(store: Path) -> None:
-    (store / "c").symlink_to(store / "a")
-
-    assert not keep_looks(store, [look(5, "c")])
-    assert list((store / "a").iterdir()) == []
-
-
-def test_a_folder_that_is_gone_remembers_nothing_and_says_so(store: Path) -> None:
-    assert not keep_looks(store / "gone", [look(5)])

@@ -97,29 +97,6 @@ def test_metrics_of_another_kind_of_target_have_no_column(results: Path) -> None
     assert every.loc[every["dataset"] == "houses", "rmse"].tolist() == [2.0]
 
 
-def test_what_a_cell_does_not_use_is_null_in_its_rows_alone(results: Path) -> None:
-    frame = load(results).set_index("pretrain")
-
-    for column in [*USED_IN_PRETRAINING, "pretrain_epochs", "network.pretrain_head.width"]:
-        assert frame.loc["none", column].isna().all(), column
-        assert frame.loc["scarf", column].notna().all(), column
-    for column in ("regime", "scaling", "method", "finetune_epochs", "network.encoder.width", "finetune.batch_size"):
-        assert frame[column].notna().all(), column
-
-
-def test_rows_stand_by_cell_and_trial_whatever_the_order_they_were_made_in(tmp_path: Path) -> None:
-    stacks = [(seed, trials) for seed in range(3) for trials in ([0, 4], [1, 5])]
-    for folder, order in (("forth", stacks), ("back", stacks[::-1])):
-        for seed, trials in order:
-            store(tmp_path / folder, seed=seed, trials=trials)
-
-    frame = load(tmp_path / "forth")
-
-    pd.testing.assert_frame_equal(frame, load(tmp_path / "back"))
-    assert frame.equals(frame.sort_values(["fingerprint", "trial"], kind="stable"))
-    assert frame["trial"].tolist() == [0, 1, 4, 5] * 3
-
-
 @pytest.mark.parametrize("state", ["absent", "empty", "started"])
 def test_a_folder_without_results_is_named(state: str, tmp_path: Path) -> None:
     folder = tmp_path / "nothing"
@@ -151,21 +128,6 @@ def test_a_cell_of_another_schema_is_left_out(results: Path) -> None:
     ]
     assert warned[0].filename == __file__
     assert set(frame["fingerprint"]) == {other.parent.name}
-
-
-def test_a_stack_that_is_torn_is_named_and_left_out(results: Path) -> None:
-    before = load(results)
-    file = next(results.glob("*/stacks/*-0002-*/curves.parquet"))
-    file.write_bytes(file.read_bytes()[:-1])
-
-    with pytest.warns() as warned:
-        frame = load(results)
-
-    assert [str(warning.message) for warning in warned] == [f"{file.parent} is left out: curves.parquet is torn."]
-    assert len(before[before["pretrain"] == "none"]) == 3
-    pd.testing.assert_frame_equal(
-        frame, before[before["pretrain"] == "scarf"].reset_index(drop=True), check_dtype=False, check_like=True
-    )
 
 
 @pytest.mark.filterwarnings("ignore:.* is left out")

@@ -50,17 +50,6 @@ class TestCell:
             cell.curves.sort_values(keys, ignore_index=True), curves.sort_values(keys, ignore_index=True)
         )
 
-    def test_a_damaged_stack_is_left_out_with_its_curves_and_named(self, store: CellStore, results: Path) -> None:
-        store.add(some_record([0]))
-        (torn,) = (store.folder / "stacks").iterdir()
-        store.add(some_record([1]))
-        (torn / "environment.json").write_text("{}")
-
-        with pytest.warns(UserWarning, match=rf"{torn.name} is left out: environment\.json is torn"):
-            cell = load_cell(store.fingerprint, results)
-
-        assert cell.trials["trial"].tolist() == cell.curves["trial"].unique().tolist() == [1]
-
     def test_a_cell_without_trials_is_empty_and_an_unknown_one_is_refused(
         self, store: CellStore, results: Path
     ) -> None:

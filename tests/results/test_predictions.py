@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import Metric, register
 from scarf_lightning.results import (
     CellStore,
     Predictions,
-    identity,
     keeps_predictions,
     load,
     load_cell,
@@ -24,7 +23,7 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.results.records import PREDICTIONS
 from scarf_lightning.results.store import read_cell
-from tests.cells import DATA_HASH, described, finish, results_in, some_cell, some_config, some_record
+from tests.cells import finish, results_in, some_cell, some_record
 from tests.results.sealing import flip
 
 
@@ -72,21 +71,6 @@ def test_they_are_read_as_they_were(store: CellStore, results: Path) -> None:
     assert found.index.tolist() == list(range(len(found))), "the rows of all trials have numbers of their own"
 
 
-def test_predicted_numbers_stand_beside_the_true_ones(results: Path) -> None:
-    store = described(CellStore(results, identity(some_config(), DATA_HASH)), target=Number("price"))
-    values, true = np.array([1.5, -2.25]), np.array([1.0, -3.0])
-    store.add(replace(some_record([4]), predictions=[Predictions(4, np.array([9, 2]), true, values, Number("price"))]))
-
-    found = load_predictions(store.fingerprint, results)
-
-    assert found.to_dict("list") == {
-        "trial": [4, 4],
-        "row": [9, 2],
-        "number": true.tolist(),
-        "predicted": values.tolist(),
-    }
-
-
 def test_whether_some_were_kept_is_told_without_reading_them_and_what_to_do_where_none_were(
     store: CellStore, results: Path
 ) -> None:
@@ -129,24 +113,6 @@ def test_every_metric_made_again_equals_that_of_the_trial_to_the_bit(dtype: type
 
     assert target.measured(found.values, found.labels) == target.measured(probabilities, labels)
     assert (given.frame()["0"].dtype == np.float32) is (dtype is np.float32)
-
-
-@pytest.mark.parametrize("n_classes", [2, 20])
-def test_trials_of_one_file_are_read_as_each_alone(n_classes: int) -> None:
-    random = np.random.default_rng(0)
-    alone = [
-        Predictions(
-            trial, np.arange(50), np.zeros(50, dtype=np.int64), random.dirichlet(np.ones(n_classes), 50), of(n_classes)
-        )
-        for trial in (4, 1)
-    ]
-    for expected, found in zip(
-        alone, Predictions.of(pd.concat([e.frame() for e in alone]), of(n_classes)), strict=True
-    ):
-        (by_itself,) = Predictions.of(expected.frame(), of(n_classes))
-        assert found.trial == expected.trial
-        np.testing.assert_array_equal(found.values, by_itself.values)
-        np.testing.assert_array_equal(found.values.sum(axis=1), by_itself.values.sum(axis=1))
 
 
 def test_a_later_metric_and_whether_one_class_is_predicted_are_had_of_trials_that_kept_them(

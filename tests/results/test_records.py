@@ -1,22 +1,20 @@
 import json
 import os
-import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from scarf_lightning.options.checking import DEEPEST, LARGEST, are_usable
+from scarf_lightning.options.checking import DEEPEST
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import (
     SCHEMA_VERSION,
     WEIGHTS,
     DamagedRecordError,
     fields_of,
-    parsed,
     read_file,
     read_record,
     record_folders,
@@ -69,7 +67,7 @@ def written(name: str, text: str) -> Callable[[Path], object]:
     return lambda record: (record / name).write_text(text)
 
 
-NAMED = ("../a.txt", "/dev/zero", "sub/a.txt", "..", ".", "", "a\0b", "sub\\a.txt")
+NAMED = ("../a.txt", "/dev/zero", "..", "", "a\0b", "sub\\a.txt")
 HASH = sha256(b"four").hexdigest()
 
 
@@ -77,7 +75,7 @@ HASH = sha256(b"four").hexdigest()
     ("damage", "said"),
     [
         *((lambda record, keep=keep: (record / CONTENTS).write_bytes((record / CONTENTS).read_bytes()[:keep]),
-           "contents.json is torn") for keep in range(0, 100, 9)),
+           "contents.json is torn") for keep in range(0, 100, 33)),
         *((lambda record, name=name: (record / name).unlink(), f"{name} is missing")
           for name in ("a.txt", "empty", CONTENTS)),
         *((written(name, text), f"{name} is torn")
@@ -147,18 +145,6 @@ def test_weights_are_judged_by_size_unless_they_are_asked_for(tmp_path: Path) ->
         read_file(tmp_path / "one", table, WEIGHTS, bytes)
 
 
-def test_a_record_may_be_laid_out_anew_moved_and_copied(record: Path, tmp_path: Path) -> None:
-    table = read_record(record, CONTENTS, MINE)
-    content = json.loads((record / CONTENTS).read_text())
-    (record / CONTENTS).write_text(json.dumps(dict(reversed(content.items()))).replace(", ", ",\r\n"))
-
-    assert read_record(record, CONTENTS, MINE) == table
-    assert read_record(Path(shutil.copytree(record, tmp_path / "copy")), CONTENTS, MINE) == table
-    assert read_record(record.rename(tmp_path / "moved"), CONTENTS, MINE) == table
-    with pytest.raises(FileNotFoundError):
-        read_record(record, CONTENTS, MINE)
-
-
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop", "gone"])
 @pytest.mark.parametrize("name", ["a.txt", CONTENTS])
 def test_what_is_no_file_is_never_waited_for(record: Path, name: str, kind: str) -> None:
@@ -213,78 +199,3 @@ def test_records_are_listed_by_name_without_what_is_unfinished_or_no_folder(reco
 
     assert [path.name for path in record_folders(records)] == ["another", "one", "zero"]
     assert record_folders(records / "nothing") == []
-
-
-@pytest.mark.parametrize(
-    ("value", "is_one"),
-    [
-        ({"a": [1, "é", None, True, 0.5]}, True),
-        (LARGEST - 1, True),
-        (LARGEST, False),
-        (-LARGEST, False),
-        ("\ud800", False),
-        (nested(DEEPEST, 1), True),
-        (nested(DEEPEST + 1, 1), False),
-        (nested(3, LARGEST), False),
-        ({"\ud800": 1}, False),
-        ({"a": "\udfff"}, False),
-    ],
-)
-def test_a_value_is_usable_where_files_and_people_can_hold_it(value: Any, is_one: bool) -> None:
-    assert are_usable([0, value], DEEPEST + 1) is is_one
-
-
-@dataclass
-class Inner:
-    share: float
-
-    def __post_init__(self) -> None:
-        if self.share > 1:
-            raise ValueError("share must be at most 1")
-
-
-@dataclass
-class Outer:
-    name: str
-    count: int | None = None
-    mode: Literal["a", "b", 1] = "a"
-    names: tuple[str, ...] = ()
-    sizes: dict[str, int] = field(default_factory=dict)
-    inner: Inner | None = None
-    any: Any = None
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ({"name": "x"}, Outer("x")),
-        ({"name": "x", "count": 3, "mode": "b"}, Outer("x", 3, "b")),
-        ({"name": "x", "count": LARGEST - 1, "mode": 1}, Outer("x", LARGEST - 1, 1)),
-        ({"name": "x", "names": ["p", "q"], "sizes": {"p": 1}}, Outer("x", names=("p", "q"), sizes={"p": 1})),
-        ({"name": "x", "inner": {"share": 1}, "any": [None]}, Outer("x", inner=Inner(1), any=[None])),
-        ({}, "it.name is missing"),
-        ({"name": "x", "more": 1}, "it.more is not an option"),
-        ({"name": 1}, "it.name=1: it takes a text"),
-        ({"name": {}}, "it.name={}: it takes a text"),
-        ({"name": None}, "it.name=null: it takes a text"),
-        ({"name": "x", "count": True}, "it.count=True: it takes a whole number"),
-        ({"name": "x", "count": 0.5}, "it.count=0.5: it takes a whole number"),
-        ({"name": "x", "mode": "c"}, "it.mode=c is unknown"),
-        ({"name": "x", "mode": True}, "it.mode=true is unknown"),
-        ({"name": "x", "names": "pq"}, "it.names=pq: it takes a list"),
-        ({"name": "x", "names": ["p", 1]}, "it.names=1: it takes a text"),
-        ({"name": "x", "sizes": {"p": "1"}}, "it.sizes.p=1: it takes a whole number"),
-        ({"name": "x", "sizes": [1]}, "it.sizes=[1]: it takes options by name"),
-        ({"name": "x", "inner": {"share": True}}, "it.inner.share=True: it takes a number"),
-        ({"name": "x", "inner": {"share": 2.0}}, "it.inner.share must be at most 1"),
-        ([], "it=[]: it takes options by name"),
-    ],
-)
-def test_fields_of_a_class_are_of_its_types(content: Any, expected: Outer | str) -> None:
-    if isinstance(expected, Outer):
-        found = parsed(Outer, content, "it")
-        assert (found, type(found.names)) == (expected, tuple)
-    else:
-        with pytest.raises(DamagedRecordError) as refused:
-            parsed(Outer, content, "it")
-        assert str(refused.value).startswith(expected)

@@ -88,10 +88,6 @@ OTHER_SPLIT = {"name": "group", "column": "patient"}
         ({"data": B, "day": 1}, [{"data": A, "trials": 0}], [0]),
         # A file that was put back, and trained on again.
         ({"data": A, "day": 1}, [{"data": B, "day": 2}, {"data": A, "day": 3, "pretrain": "none"}], [0, 2]),
-        # Of two at one time the last is that by name.
-        ({"data": B, "day": 1}, [{"data": A, "day": 1}], [0]),
-        # A column more is a version of the same file.
-        ({"data": B, "day": 1}, [{"data": A, "day": 2, "features": ("V1", "V2", "V3")}], [1]),
         # Another kind of split is of the same table.
         ({"data": B, "day": 1, "split": {"name": "stratified"}}, [{"data": A, "day": 2}], [1]),
         # A weight is part of the data, and no column of results tells them apart.
@@ -100,9 +96,8 @@ OTHER_SPLIT = {"name": "group", "column": "patient"}
         *(
             ({"data": B, "day": 1}, [{"data": A, "day": 2, **other}], [0, 1])
             for other in (
-                {"name": "other"}, {"dataset": {"target": "z"}}, {"source": "other.csv"},
-                {"dataset_id": 61}, {"split": OTHER_SPLIT}, {"split": {"name": "files", "validation": "v.csv"}},
-                {"split": {"name": "files", "test": "s.csv"}}, {"more_options": {"dataset.drop": "[a]"}},
+                {"name": "other"}, {"dataset": {"target": "z"}}, {"dataset_id": 61}, {"split": OTHER_SPLIT},
+                {"more_options": {"dataset.drop": "[a]"}},
             )
         ),
         # A class was added to the module of a plugin; the cells of the other one stay finished.
@@ -121,25 +116,6 @@ def test_what_is_a_version_of_what(
 
 
 class TestATable:
-    def test_the_one_that_was_written_last_is_shown_with_all_its_cells(self, tmp_path: Path) -> None:
-        for pretrain in ("none", "scarf"):
-            leave(tmp_path, data=B, day=1, pretrain=pretrain)
-        fresh = {leave(tmp_path, data=A, day=2, pretrain="none")}
-
-        assert newest(tmp_path) == fresh, "what is compared is of one content, though it has fewer cells"
-        assert sentences(tmp_path) == [
-            "2 cells are left out, of an earlier content of t; they train anew when asked for."
-        ]
-
-    def test_of_many_the_first_five_are_named(self, tmp_path: Path) -> None:
-        for name in "abcdefg":
-            for day in (1, 2):
-                leave(tmp_path, name=name, source=name, data=f"{name}{day}", day=day)
-
-        (sentence,) = sentences(tmp_path)
-
-        assert sentence.startswith("7 cells are left out, of an earlier content of a, an earlier content of b, ")
-
     def test_time_is_that_of_the_record_and_survives_a_copy(self, tmp_path: Path) -> None:
         newer = leave(tmp_path / "results", data=B, day=2)
         leave(tmp_path / "results", data=A, day=1)
@@ -174,16 +150,6 @@ class TestAnotherRelease:
 
         assert newest(tmp_path) == {fresh}
         assert sentences(tmp_path) == [f"1 cell is left out, of science {science}; it trains anew when asked for."]
-
-    def test_everything_that_is_left_out_is_one_sentence(self, tmp_path: Path) -> None:
-        leave(tmp_path, science=SCIENCE_VERSION - 1)
-        leave(tmp_path, data=B, day=1)
-        leave(tmp_path, day=2)
-
-        assert sentences(tmp_path) == [
-            f"2 cells are left out, of an earlier content of t and science {SCIENCE_VERSION - 1}; "
-            "they train anew when asked for."
-        ]
 
     def test_a_store_in_another_layout_is_named_by_its_version_and_not_read(self, tmp_path: Path) -> None:
         other = leave(tmp_path, trials=2)
@@ -220,14 +186,3 @@ class TestLoad:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert load(tmp_path, named)["fingerprint"].tolist() == named
-
-
-@pytest.mark.parametrize("odd", [5, "my_parts", ["my_parts"], None, {"a": {"b": 1}}])
-def test_plugins_and_sources_that_a_stranger_wrote_are_text(tmp_path: Path, odd: object) -> None:
-    """The file may say anything; what it says is compared and never run."""
-    for day, value in ((1, odd), (2, {"my_parts": V1})):
-        leave(tmp_path, day=day, plugins=value, science=odd)  # type: ignore[arg-type]
-
-    _, said = newest_versions(list(described_cells(tmp_path)))
-
-    assert all(sentence.endswith(".") for sentence in said)

@@ -149,16 +149,6 @@ class TestLaunching:
         assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, method=control")
         assert load()["trial"].tolist() == [0, 1] * 3
 
-    def test_results_go_to_each_folder_that_is_asked_for_of_any_name(self, capsys: pytest.CaptureFixture[str]) -> None:
-        folders = ["it's", "a,b", "a b", "$(x)", "{y}", "back\\slash", "ü"]
-
-        ran([some_cell(f"paths.results={name}", paths=PathSettings(name)) for name in folders])
-
-        assert [len(load(name)) for name in folders] == [2] * len(folders)
-        assert not RESULTS.exists()
-        ran([some_cell(paths=PathSettings("one"))])
-        assert capsys.readouterr().out.endswith(f"Results are in {Path('one').absolute()}\n")
-
     @pytest.mark.parametrize(
         ("cells", "said"),
         [
@@ -256,15 +246,6 @@ class TestPlan:
         assert shown.err == ""
         assert len(load()) == 2
 
-    def test_it_names_what_failed_when_last_tried(self, capsys: pytest.CaptureFixture[str]) -> None:
-        ran(seeds(0), diverge)
-        capsys.readouterr()
-        ran(seeds(0, plan=True))
-
-        shown = capsys.readouterr().out.splitlines()
-        assert shown[0] == "1 cell: 1 failed; 2 trials to train."
-        assert f"Failed when last tried: seed=0 failed on {socket.gethostname()}:" in shown
-
 
 class TestFailures:
     def test_failed_cells_are_named_at_the_end_and_the_others_shown(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -286,15 +267,6 @@ class TestFailures:
         assert "\nFloatingPointError: training diverged\n" in shown.err
         assert shown.err.count("\nseed=1: dataset 1510 cannot be had.\n") == 1
         assert "seed=2" not in shown.err
-
-    def test_a_cell_that_fails_stops_no_other_of_its_job(self) -> None:
-        cells = methods("control", "dropout", "mixup")
-
-        def fail_first(cell: Cell) -> None:
-            (diverge if cell.config.method["name"] == "control" else finish)(cell)
-
-        assert ran(cells, fail_first) == (1, [[cell.overrides for cell in cells]])
-        assert load()["method"].value_counts().to_dict() == {"dropout": 2, "mixup": 2}
 
     def test_a_failed_cell_runs_once_more_next_time_and_its_earlier_failure_is_told_once(
         self, capsys: pytest.CaptureFixture[str]
