@@ -12,7 +12,7 @@ split by the same columns for the same target.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,41 +28,31 @@ OF_A_SPLIT = ("column", "validation", "test")
 
 def newest_versions(cells: Cells) -> tuple[Cells, list[str]]:
     """The cells among these that are of the newest versions, and a sentence on the others, if there are any."""
-    ours = [(place, stored) for place, stored in cells if _science(stored) == SCIENCE_VERSION]
-    of_tables = _newest(ours, _question, "data")
-    newest = _newest(of_tables, _options, "plugins")
-    n_others = len(cells) - len(newest)
-    if not n_others:
-        return newest, []
-    kept = {place for place, _ in of_tables}
-    others = set[str]()
+    newest, others = list[tuple[Path, Stored]](), set[str]()
     for place, stored in cells:
-        if _science(stored) != SCIENCE_VERSION:
+        if _science(stored) == SCIENCE_VERSION:
+            newest.append((place, stored))
+        else:
             others.add(f"version {stored.release}" if stored.release else f"science {_science(stored)!s:.20}")
-        elif place not in kept:
-            others.add(f"an earlier content of {stored.described['dataset']}")
-    if len(newest) < len(of_tables):
-        others.add("an earlier plugin")
+    for field, thing in (("data", _question), ("plugins", _options)):
+        versions = [(thing(stored), _text(stored.described["identity"].get(field))) for _, stored in newest]
+        last = dict[str, tuple[float, str]]()
+        # Of two versions that were written at one time the last by name is the newest.
+        for (_, stored), (name, version) in zip(newest, versions, strict=True):
+            last[name] = max(last.get(name, (0.0, "")), (stored.written, version))
+        candidates, newest = newest, []
+        for (place, stored), (name, version) in zip(candidates, versions, strict=True):
+            if version == last[name][1]:
+                newest.append((place, stored))
+            else:
+                of_data = f"an earlier content of {stored.described['dataset']}"
+                others.add(of_data if field == "data" else "an earlier plugin")
+    if not others:
+        return newest, []
+    n_others = len(cells) - len(newest)
     verb, they = ("is", "it trains") if n_others == 1 else ("are", "they train")
     left_out = f"{counted(n_others, 'cell')} {verb} left out, of {enumeration(sorted(others))}"
     return newest, [f"{left_out}; {they} anew when asked for."]
-
-
-def _newest(cells: Cells, thing: Callable[[Stored], str], field: str) -> Cells:
-    """The cells whose version was written last of all versions of their thing; of two at one time the last by name.
-
-    Args:
-        cells: described ones.
-        thing: names what has versions.
-        field: of an identity that names the version.
-    """
-    last: dict[str, tuple[float, str]] = {}
-    versions = []
-    for _, stored in cells:
-        name, version = thing(stored), _text(stored.described["identity"].get(field))
-        versions.append((name, version))
-        last[name] = max(last.get(name, (0.0, "")), (stored.written, version))
-    return [cell for cell, (name, version) in zip(cells, versions, strict=True) if last[name][1] == version]
 
 
 def _science(stored: Stored) -> Any:

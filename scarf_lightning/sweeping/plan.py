@@ -10,7 +10,7 @@ time that these took corrects what is expected. `tools.benchmarks.planned_time` 
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ..errors import counted
 from ..options import Config
 from ..options.settings import FitSettings
-from .cell import Cell, State, SurveyedCell
+from .cell import State, SurveyedCell
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 # Measured on one core of the machine in docs/speed.md; finished trials correct them on another one.
@@ -134,7 +134,7 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
     for place, (each, phases) in enumerate(zip(surveyed, expected, strict=True)):
         if each.state is not State.FINISHED:
-            paced = {phase: seconds * pace.get((phase, _model(each.cell)), 1.0) for phase, seconds in phases.items()}
+            paced = {phase: seconds * pace for phase, seconds in phases.items()}
             # A cell that shares nothing is a group of its own. Without a cache nothing is shared.
             shared = each.cell.pretraining_key if each.cell.config.cache.max_gb else None
             sharing.setdefault(shared or place, []).append((each, paced))
@@ -154,24 +154,18 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     return Group(group.cells, group.supervised, seconds, n)
 
 
-def _model(cell: Cell) -> str:
-    """The kind of model that a cell trains: its network, or the other library's model that takes its place."""
-    config = cell.config
-    return config.network.name if "network" in config.part("method").uses else str(config.method["name"])
-
-
-def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> dict[tuple[str, str], float]:
-    """The processor time that the finished trials took over the expected one, by phase and kind of model."""
-    recorded, planned = defaultdict[tuple[str, str], float](float), defaultdict[tuple[str, str], float](float)
+def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> float:
+    """The processor time that the finished trials took over the expected one."""
+    recorded = planned = 0.0
     # The ratio of sums weights long trials most, which decide how long a run takes.
     for each, phases in zip(surveyed, expected, strict=True):
         for phase, seconds in phases.items():
             # A record has no seconds of a phase that its trial did without.
             spent = [taken for taken in each.rows.column(f"{phase}_seconds") if taken is not None]
-            recorded[phase, _model(each.cell)] += sum(spent)
-            planned[phase, _model(each.cell)] += len(spent) * seconds
+            recorded += sum(spent)
+            planned += len(spent) * seconds
     # Records of 0 seconds tell nothing, and would make the rest of the run free.
-    return {kind: spent / planned[kind] for kind, spent in recorded.items() if spent and planned[kind]}
+    return recorded / planned if recorded and planned else 1.0
 
 
 def seconds_of_trial(config: Config, size: Size) -> Phases:

@@ -124,17 +124,10 @@ def test_without_a_cache_every_cell_pretrains(cells: list[Cell]) -> None:
     assert one.pretraining == pytest.approx(usual.pretraining)
 
 
-def test_finished_cells_of_a_model_correct_what_is_expected_of_it_and_of_no_other(
-    cells: list[Cell], tmp_path: Path
-) -> None:
-    rival = some_cell("xgboost", pretrain="none", method={"name": "xgboost"}, trials=3, paths=results_in(tmp_path))
-    before = planned([*cells, rival]).cell_seconds()
-    usual = before[cells[1].key]
+def test_finished_cells_correct_what_is_expected_of_the_others(cells: list[Cell]) -> None:
+    usual = planned(cells).cell_seconds()[cells[1].key]
     finish(cells[0], finetune_seconds=7 * usual / 3)
-
-    after = planned([*cells, rival]).cell_seconds()
-    assert after[cells[1].key] == pytest.approx(7 * usual)
-    assert after[rival.key] == pytest.approx(before[rival.key])
+    assert planned(cells).cell_seconds()[cells[1].key] == pytest.approx(7 * usual)
 
 
 def test_the_papers_datasets_are_planned_by_their_sizes_before_they_are_loaded() -> None:
