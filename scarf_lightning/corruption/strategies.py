@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..errors import UsageError
 from ..options.option import Options, option
 from ..randomness import StackedGenerator
 
@@ -184,8 +185,7 @@ class SelectiveCorruption(Corruption):
         values = self.replacement(x, source, random)
         # One value for all features, or one for each; anything else belongs to the other space.
         if values.dim() and values.shape[-1] not in (1, n_features):
-            # No UsageError: a part may refuse a table by one, but not a table whose columns it miscounts.
-            raise ValueError(
+            raise UsageError(
                 f"corruption={self.name}: replacement gives values of {values.shape[-1]} columns, and rows have "
                 f'{n_features} {self.space} ones. space: ClassVar[str] = "raw" works on the columns of the table, '
                 '"encoded" (the default) on those after categories are encoded.'

@@ -32,9 +32,7 @@ MANY = Default(
     options={"recipe": "realmlp_s", "pretrain": "none", "finetune.max_epochs": 64},
     name="64 epochs of RealMLP-TD-S without pre-training",
 )
-SOME = Default(
-    fewest=400, options={"pretrain": "none", "finetune.fixed_steps": 150}, name="150 steps without pre-training"
-)
+SOME = Default(fewest=400, options={"pretrain": "none"}, name="folds of the labels without pre-training")
 
 
 def default_for(n_labels: int) -> Default | None:

@@ -86,6 +86,7 @@ class Mixup(SingleFitMethod):
     name: ClassVar[str] = "mixup"
     paper: ClassVar[str] = "Zhang et al., 2018, arXiv:1710.09412"
     stream: ClassVar[str] = Purpose.MIXUP
+    is_folded: ClassVar[bool] = False
     alpha: float = option(0.2, "parameter of the Beta distribution of the shares", "(0, inf)")
 
     def examples(self, stack: "Stack") -> "Examples":
@@ -147,6 +148,7 @@ class Cotrain(SingleFitMethod):
     name: ClassVar[str] = "cotrain"
     label: ClassVar[str] = "co-training"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
+    is_folded: ClassVar[bool] = False
     pretext: Pretext
     weight: float = part_name(1.0)
 

@@ -95,6 +95,7 @@ class Method(Options, Supervision, ABC):
     - ``trains_each_alone``: whether the trials of a stack are fitted one after the other;
     - ``needs_device``: whether it may train on the GPU of its stack; others have the processor's cores beside it;
     - ``has_encoder``: whether it ends with one encoder;
+    - ``is_folded``: whether ``finetune.folds`` may choose its steps: one fit of one loss, which mixes no two rows;
     - ``embeds``: whether another model learns from the embeddings of all rows;
     - ``targets``: the kinds of target that it serves, all of them if none is named, and ``why_not``: why no others;
     - ``typical_fits``: its usual number of supervised fits, for estimates of time;
@@ -110,6 +111,7 @@ class Method(Options, Supervision, ABC):
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
     needs_device: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = True
+    is_folded: ClassVar[bool] = False
     embeds: ClassVar[bool] = False
     targets: ClassVar[tuple[str, ...]] = ()
     why_not: ClassVar[str] = ""
@@ -130,6 +132,8 @@ class Method(Options, Supervision, ABC):
 @dataclass
 class SingleFitMethod(Method):
     """A method of one fit on the labelled training rows."""
+
+    is_folded: ClassVar[bool] = True
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         fit, classifier = phase.fit(stack, self.examples(stack), self)

@@ -206,13 +206,12 @@ def _unused_of_labels(config: Config) -> set[str]:
         unused.add("finetune.monitor")
     elif settings.metric is not None:
         unused.add("finetune.metric")
-    is_fixed = settings.fixed_below or settings.fixed_below_numbers
-    if not is_fixed:
+    if config.folds_on(0) or not (settings.fixed_below or settings.fixed_below_numbers):
         unused.add("finetune.fixed_steps")
-    if not is_fixed or settings.monitor == "none":
-        unused |= {"finetune.folds", "finetune.mix"}
+    if not config.may_fold:
+        unused |= {"finetune.folds", "finetune.fold_steps", "finetune.mix"}
     elif not settings.folds:
-        unused.add("finetune.mix")
+        unused |= {"finetune.fold_steps", "finetune.mix"}
     if settings.label_smoothing == 0 or config.part("method").smooths_labels:
         unused.add("finetune.label_smoothing_schedule")
     if config.part("method").smooths_labels:
@@ -342,7 +341,7 @@ def fit_to_target(config: Config, kind: "type[Target]") -> Config:
     settings = config.finetune
     numbers_bound = settings.fixed_below_numbers
     # Folds stop a network before it fits each number.
-    if numbers_bound is not None and not kind.can_smooth and not settings.folds:
+    if numbers_bound is not None and not kind.can_smooth and not config.folds_on(0):
         settings = replace(settings, fixed_below=min(settings.fixed_below, numbers_bound))
     if numbers_bound is not None:
         # Whichever kind it is, one of both lengths is in force.

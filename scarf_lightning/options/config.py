@@ -132,6 +132,16 @@ class Config(Options):
         return math.inf
 
     @property
+    def may_fold(self) -> bool:
+        """Whether ``finetune.folds`` can choose the steps of a fit: its method has one, which few labels may stop."""
+        return 0 < self.watched_from < math.inf and bool(self.part("method").is_folded)
+
+    def folds_on(self, n_labels: int) -> int:
+        """The folds that choose the steps of a fit on so many labels, in all; 0 if none do."""
+        is_fixed = self.may_fold and n_labels < self.finetune.fixed_below
+        return self.finetune.folds or 0 if is_fixed else 0
+
+    @property
     def needs_gpu(self) -> bool:
         """Whether the cell is trained on a GPU where there is one: it has a network, or a number format of a GPU."""
         is_plain = self.trainer.precision == options_of(type(self.trainer))["precision"].default

@@ -123,9 +123,9 @@ class FinetuneSettings(FitSettings):
     noisy class still gets most classes right. ``fixed_below_numbers`` bounds ``fixed_below`` for them.
 
     With ``folds`` that length is chosen, and for numbers too: as many networks train on one path of up to
-    ``fixed_steps`` steps, each without a fold of the labels, and the number of steps with the smallest loss on the
-    labels that were left out trains one on all of them. Schedules run along the whole path, which may end anywhere, so
-    ``schedule=constant`` suits it.
+    ``fold_steps`` steps, each without a fold of the labels, and the number of steps with the smallest loss on the
+    labels that were left out trains one on all of them. A path may end anywhere, so its learning rate is constant. A
+    method of several fits or losses, or one that mixes rows, keeps ``fixed_steps``.
     """
 
     freeze: Literal["none", "encoder"] = option("none", "encoder: train the head alone on the pre-trained encoder")
@@ -145,9 +145,10 @@ class FinetuneSettings(FitSettings):
     fixed_steps: int = option(300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]")
     folds: int | None = option(
         None,
-        "folds of the labels that choose among numbers of steps, up to fixed_steps; null trains them all",
+        "folds of the labels that choose the steps of a fit on fewer rows than fixed_below; null trains fixed_steps",
         "[2, 100]",
     )
+    fold_steps: int = option(1000, "optimiser steps among which folds choose", "[1, 100000000]")
     mix: bool = option(
         False, "mix predictions with the frequencies of classes or the mean, by a share that the same folds choose"
     )

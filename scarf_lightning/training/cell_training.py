@@ -53,7 +53,7 @@ from ..pretexts import rows_and_views
 from ..randomness import Streams
 from ..results import CellStore, PretrainingStore, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
-from .folds import are_folded, check_folds, train_by_folds
+from .folds import check_folds, train_by_folds
 from .pretraining import add, cached, joined
 from .trained_stack import TrainedStack, package_versions
 
@@ -151,9 +151,8 @@ class CellTraining:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
             wanted = min(wanted, self.config.trials)
         demand = self._demand
-        if are_folded(self.config, 0):
-            # A network of each fold trains beside that of the trial.
-            demand = replace(demand, trial=demand.trial * (1 + (self.config.finetune.folds or 0)))
+        # A network of each fold trains beside that of the trial.
+        demand = replace(demand, trial=demand.trial * (1 + self.config.folds_on(0)))
         limit = self.config.trainer.memory_gb
         free = free_memory(self.hardware.device, demand.needed(wanted)) if limit is None else int(limit * 1e9)
         if free is None:
@@ -249,7 +248,7 @@ class CellTraining:
             stack, pretraining = stack.of(wanted), pretraining and pretraining.of(wanted)
         start = None if pretraining is None else pretraining.part("encoder")
         phase, measures = SupervisedPhase(self.config.finetune, start), self._probed(stack, start)
-        if are_folded(self.config, stack.data.labels.shape[1] + stack.data.n_labels_inside):
+        if self.config.folds_on(stack.data.labels.shape[1] + stack.data.n_labels_inside):
             outcome, stack, chosen = train_by_folds(stack, method, phase)
             measures |= chosen
         else:

@@ -29,22 +29,11 @@ from ..metrics import log_loss, rmse
 from ..options import Config
 from ..randomness import Purpose
 
-FOLDED = ("control", "dropout", "label_smoothing", "bitempered", "scarf_augment")
-"""Methods of one fit with one loss, which never mixes a label that is left out into another row."""
-
-
-def are_folded(config: Config, n_labels: int) -> bool:
-    """Whether folds stop a fit on so many labels: with fewer than ``finetune.fixed_below``."""
-    return bool(config.finetune.folds) and n_labels < config.watched_from < np.inf
-
 
 def check_folds(config: Config) -> None:
-    """Refuse a method whose steps folds cannot choose by a `UsageError`."""
-    name = config.method["name"]
-    if are_folded(config, 0) and name not in FOLDED:
-        raise UsageError(f"method={name} does not go with finetune.folds; use finetune.folds=null.")
+    """Refuse more labels than folds can validate by a `UsageError`."""
     # Labels are validated in one batch, in which each network's outputs are there for the others.
-    if are_folded(config, EVALUATION_ROWS):
+    if config.folds_on(EVALUATION_ROWS):
         raise UsageError(f"finetune.folds needs a finetune.fixed_below of at most {EVALUATION_ROWS}.")
 
 
@@ -103,7 +92,9 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     # A label that is left out weighs nothing.
     weights = torch.from_numpy(blind != np.array(places)[:, None]).to(stack.hardware.device, stack.hardware.dtype)
     weights = weights * (1 if examples.weights is None else examples.weights)
-    settings = replace(settings, monitor="loss", metric=None, min_steps=0, max_steps=settings.fixed_steps)
+    at_most = settings.fold_steps
+    settings = replace(settings, min_steps=min(settings.min_steps, at_most), max_steps=at_most, schedule="constant")
+    settings = replace(settings, monitor="loss", metric=None)
     module = FoldedFinetuning()
     module.blind = folded.on_device(blind)
     examples, start = replace(examples, weights=weights), phase.of(positions).pretrained

@@ -33,6 +33,7 @@ from scarf_lightning.data.preprocessing import Preprocessing, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Encoder
 from scarf_lightning.engine.pretext_task import CorruptionSource
+from scarf_lightning.errors import UsageError
 from scarf_lightning.networks import Columns, OneHot
 from scarf_lightning.randomness import Roster, StackedGenerator
 
@@ -168,7 +169,7 @@ def test_values_of_another_space_are_refused_with_the_cure(
     monkeypatch.setattr(OfAnotherSpace, "name", "of_another_space", raising=False)
 
     # Five columns, of which one has three categories.
-    with pytest.raises(ValueError, match=r"gives values of 5 columns, and rows have 7 encoded ones\. space: ClassVar"):
+    with pytest.raises(UsageError, match=r"gives values of 5 columns, and rows have 7 encoded ones\. space: ClassVar"):
         corrupt(OfAnotherSpace(0.6), one_hot(batch), source)
 
 

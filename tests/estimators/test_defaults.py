@@ -34,7 +34,7 @@ def test_the_cell_is_chosen_by_the_number_of_labels() -> None:
     assert (most.finetune.max_epochs, many.finetune.max_epochs) == (256, 64)
     assert (some.recipe, some.network.name, some.pretrain.name) == ("practical", "mlp", "none")
     assert (few.recipe, few.network.name, few.pretrain.name) == ("practical", "mlp", "scarf")
-    assert (some.finetune.fixed_steps, few.finetune.fixed_steps) == (150, 300)
+    assert (some.folds_on(400), few.folds_on(399)) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_rows_without_a_label_are_what_pre_training_is_for() -> None:
 @pytest.mark.parametrize(
     ("load", "n", "said", "least"),
     [
-        (load_breast_cancer, 455, "455 labels are enough for 150 steps without pre-training.", 0.955),
+        (load_breast_cancer, 455, "455 labels are enough for folds of the labels without pre-training.", 0.955),
         (load_digits, 1437, "1,437 labels are enough for 64 epochs of RealMLP-TD-S without pre-training.", 0.98),
     ],
 )

@@ -218,7 +218,7 @@ NO_NETWORK = (
     | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
 )  # fmt: skip
 IDLE = OF_NO_DECAY | {
-    "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.mix"
+    "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.fold_steps", "finetune.mix"
 }  # fmt: skip
 """Options of the phases that do nothing by default."""
 
@@ -291,11 +291,16 @@ class TestUnused:
             ("finetune.weight_decay=0.1", set(), {"finetune.decayed", "finetune.weight_decay_schedule"}),
             (
                 "finetune.fixed_below=9",
-                {"finetune.mix"},
+                {"finetune.fold_steps", "finetune.mix"},
                 {"finetune.fixed_steps", "finetune.folds", "finetune.patience"},
             ),
             ("finetune.folds=3", {"finetune.folds", "finetune.mix"}, set()),
-            ("finetune.folds=3 finetune.fixed_below=9", set(), {"finetune.folds", "finetune.mix"}),
+            (
+                "finetune.folds=3 finetune.fixed_below=9",
+                {"finetune.fixed_steps"},
+                {"finetune.folds", "finetune.fold_steps", "finetune.mix"},
+            ),
+            ("finetune.folds=3 finetune.fixed_below=9 method=mixup", {"finetune.folds", "finetune.mix"}, set()),
             (
                 "finetune.folds=3 finetune.fixed_below=9 finetune.monitor=none",
                 {"finetune.folds", "finetune.mix"},
@@ -401,10 +406,11 @@ class TestEmptySelections:
         assert sentence.startswith("cotrain.corruption=marginal does nothing on these data: ")
 
 
-def test_the_practical_recipe_stops_numbers_early_with_any_number_of_labels() -> None:
-    practical = config_of("recipe=practical")
-    assert fit_to_target(practical, Classes).finetune.fixed_below == 1000
-    settings = fit_to_target(practical, Number).finetune
+def test_the_practical_recipe_has_folds_and_stops_numbers_early_where_a_method_has_none() -> None:
+    folded, mixed_rows = config_of("recipe=practical"), config_of("recipe=practical", "method=mixup")
+    for kind in (Classes, Number):
+        assert fit_to_target(folded, kind).folds_on(999) == 3
+        assert fit_to_target(mixed_rows, kind).folds_on(999) == 0
+    assert fit_to_target(mixed_rows, Classes).finetune.fixed_below == 1000
+    settings = fit_to_target(mixed_rows, Number).finetune
     assert (settings.fixed_below, settings.monitor, settings.min_steps, settings.patience) == (0, "error", 300, 20)
-    folded = config_of("recipe=practical", "finetune.folds=3")
-    assert fit_to_target(folded, Number).finetune.fixed_below == 1000

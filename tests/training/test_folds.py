@@ -15,10 +15,10 @@ from scarf_lightning.data.targets import Number
 from scarf_lightning.data.trials import Few
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import MethodResult, SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Control
 from scarf_lightning.metrics import log_loss, rmse
+from scarf_lightning.options.combinations import unused_options
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Purpose
 from scarf_lightning.results import few_steps_note
@@ -32,7 +32,7 @@ from tests.stacks import MakeStack
 
 FOLDS, PATIENCE = 3, 4
 SETTINGS = FinetuneSettings(
-    learning_rate=0.01, folds=FOLDS, mix=True, batch_size=46, patience=PATIENCE, fixed_below=1000, fixed_steps=60
+    learning_rate=0.01, folds=FOLDS, mix=True, batch_size=46, patience=PATIENCE, fixed_below=1000, fold_steps=60
 )
 
 
@@ -208,7 +208,7 @@ def test_without_mix_predictions_are_those_of_the_network(patients: Table, make_
 @pytest.mark.parametrize("made", [AS_IT_IS, pytest.param(numbers, id="numbers")])
 def test_a_trial_is_the_same_alone_and_in_any_stack(patients: Table, make_stack: MakeStack, made: Any) -> None:
     def of(trials: Sequence[int]) -> tuple[MethodResult, Stack, Any]:
-        return trained(make_stack(made(patients), trials, regime=Few(labels=40), fit_on="train"), fixed_steps=300)
+        return trained(make_stack(made(patients), trials, regime=Few(labels=40), fit_on="train"), fold_steps=300)
 
     whole, _, chosen = of(range(5))
     assert len(set(whole.fit.epochs)) > 1, "trials must leave at different times for this to say anything"
@@ -242,7 +242,7 @@ def test_fewer_labels_than_folds_train(patients: Table, make_stack: MakeStack, n
     assert (chosen["finetune_chosen_steps"] > 0).all()
 
 
-CELL = ("recipe=practical", "regime=few", "regime.labels=40", "finetune.folds=3", "finetune.fixed_steps=30")
+CELL = ("recipe=practical", "regime=few", "regime.labels=40", "finetune.folds=3", "finetune.fold_steps=30")
 
 
 def short_training(table: Table, *overrides: str) -> CellTraining:
@@ -292,20 +292,9 @@ def test_above_its_bound_validation_rows_stop_the_fit(wdbc: Table) -> None:
     assert record.rows[0]["n_validation"] > 0
 
 
-@pytest.mark.parametrize("method", ["bagging", "mixup", "cotrain", "self_train"])
-def test_a_method_whose_steps_no_folds_choose_is_refused(wdbc: Table, method: str) -> None:
-    with pytest.raises(UsageError, match=rf"^method={method} does not go with finetune\.folds; use"):
-        short_training(wdbc, "pretrain=none", f"method={method}")
+@pytest.mark.parametrize("method", ["bagging", "mixup", "cotrain", "logistic"])
+def test_a_method_that_folds_do_not_serve_keeps_its_length(method: str) -> None:
+    config = config_of(*CELL, "pretrain=none", f"method={method}")
 
-
-def test_more_labels_than_a_batch_of_validation_are_refused(wdbc: Table) -> None:
-    with pytest.raises(UsageError, match=r"^finetune\.folds needs a finetune\.fixed_below of at most 1024\.$"):
-        short_training(wdbc, "pretrain=none", "finetune.fixed_below=1025")
-
-
-@pytest.mark.parametrize("method", ["dropout", "label_smoothing", "bitempered", "scarf_augment", "logistic"])
-def test_other_methods_of_one_fit_have_folds_and_rivals_need_none(wdbc: Table, method: str) -> None:
-    record = short_training(wdbc, "pretrain=none", f"method={method}").run([0]).record([0])
-
-    assert ("finetune_chosen_steps" in record.rows[0]) == (method != "logistic")
-    assert record.rows[0]["accuracy"] > 0.3
+    assert config.folds_on(40) == 0
+    assert {"finetune.folds", "finetune.fold_steps", "finetune.mix"} <= unused_options(config)
