@@ -4,6 +4,7 @@ Those of classes take logits ``(..., N, C)``, targets that are class numbers ``(
 ``(..., N, C)``, and row weights ``(..., N)`` or None; they return ``(...)``.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -205,23 +206,33 @@ class _Normalisation(torch.autograd.Function):
         return gradients[0] * shares, None, None
 
 
-def best_shares(predictions: Any, constants: Any, labels: Any, loss: Any) -> Any:
-    """Of mixtures of predictions with constants the share of these with the smallest loss of each trial, ``(T, 1)``, in
-    hundredths up to .95: a share of 1 would lose the order of the rows.
+SHARES = np.linspace(0, 0.95, 20)
+"""Of constants in a mixture with predictions. A share of 1 would lose the order of the rows."""
+
+
+def mixture_losses(predictions: Any, constants: Any, loss: Callable[[Any], Any]) -> list[Any]:
+    """The loss of predictions that are mixed with constants, for each of `SHARES`.
 
     Args:
-        predictions: of labels, ``(T, n, ...)``.
-        constants: for all labels of a trial, ``(T, 1, ...)``.
-        labels: ``(T, n)``.
-        loss: a function of the predictions and labels of one trial.
+        predictions: a tensor or an array.
+        constants: the same for all rows of a trial; they broadcast to the predictions.
+        loss: a function of a mixture.
 
-    >>> predictions, labels = np.array([[4.0, 0.0]]), np.array([[3.0, 1.0]])
-    >>> best_shares(predictions, np.array([[1.0]]), labels, lambda p, y: ((p - y) ** 2).sum())
-    array([[0.4]])
+    >>> losses = mixture_losses(np.array([4.0, 0.0]), 1.0, lambda mixed: ((mixed - [3.0, 1.0]) ** 2).sum())
+    >>> float(SHARES[np.argmin(losses)])
+    0.4
     """
-    shares = np.linspace(0, 0.95, 96)
-    losses = []
-    for share in shares:
-        mixed = (1 - share) * predictions + share * constants
-        losses.append([loss(*trial) for trial in zip(mixed, labels, strict=True)])
-    return shares[np.argmin(losses, axis=0)][:, None]
+    return [loss((1 - share) * predictions + share * constants) for share in SHARES]
+
+
+def mixed_cross_entropy(logits: Tensor, labels: Tensor, frequencies: Tensor) -> Tensor:
+    """The smallest cross-entropy ``(...)`` of mixtures with frequencies ``(..., 1, C)``, over `SHARES`."""
+    probabilities = logits.double().softmax(dim=-1)
+    losses = mixture_losses(probabilities, frequencies, lambda mixed: cross_entropy(mixed.log(), labels))
+    return torch.stack(losses).amin(dim=0)
+
+
+def mixed_squared_error(outputs: Tensor, targets: Tensor, constants: Tensor) -> Tensor:
+    """The smallest mean squared error ``(...)`` of mixtures with constants ``(..., 1, 1)``, over `SHARES`."""
+    losses = mixture_losses(outputs.double(), constants, lambda mixed: squared_error(mixed, targets))
+    return torch.stack(losses).amin(dim=0)

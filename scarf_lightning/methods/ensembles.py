@@ -28,15 +28,13 @@ class Bagging(Method):
     members: int = option(10, "networks whose predictions are averaged", "[1, 10000]")
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        fits = []
-        predictions = []
+        fits, predictions = [], []
         for member in range(self.members):
             fit, classifier = phase.fit(stack, self.bootstrapped(stack, member), self, number=member)
             fits.append(fit)
             predictions.append(stack.predict(classifier, stack.data.predicted))
         # A record has one final fit: that of the first member.
-        first, *others = fits
-        return MethodResult.of_fits(np.mean(predictions, axis=0), first, others)
+        return MethodResult.of_fits(np.mean(predictions, axis=0), fits[0], fits[1:])
 
     def bootstrapped(self, stack: "Stack", member: int) -> "Examples":
         """The rows that a member learns from, of each trial."""

@@ -39,8 +39,7 @@ class SupervisedPhase:
         """The phase of the trials at these positions; one may be there several times."""
         if self.pretrained is None:
             return self
-        own = {name: weight[list(positions)] for name, weight in self.pretrained.items()}
-        return replace(self, pretrained=own)
+        return replace(self, pretrained={name: weight[list(positions)] for name, weight in self.pretrained.items()})
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,10 @@ class MethodResult:
     @classmethod
     def of_fits(cls, predictions: NDArray[np.float64], final: "Fit", earlier: "Sequence[Fit]" = ()) -> "MethodResult":
         """The result of a final fit and those before it."""
-        fits = np.full(len(predictions), 1 + len(earlier))
         # A trial in which any of its fits diverged counts as diverged.
         diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
         seconds = final.seconds + sum(fit.seconds for fit in earlier)
-        return cls(predictions, final, fits, seconds, diverged)
+        return cls(predictions, final, np.full(len(predictions), 1 + len(earlier)), seconds, diverged)
 
     @classmethod
     def join(cls, results: Sequence["MethodResult"]) -> "MethodResult":
@@ -151,10 +149,8 @@ class RaggedMethod(Method):
     trains_each_alone: ClassVar[bool] = True
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        results = []
-        for position in range(len(stack.data.trials)):
-            results.append(self.run_one(stack.of([position]), phase.of([position])))
-        return MethodResult.join(results)
+        alone = [[position] for position in range(len(stack.data.trials))]
+        return MethodResult.join([self.run_one(stack.of(each), phase.of(each)) for each in alone])
 
     @abstractmethod
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
@@ -163,5 +159,5 @@ class RaggedMethod(Method):
 
 def bootstrap_samples(stack: "Stack", model: int, n: int) -> NDArray[np.int64]:
     """Positions ``(T, n)`` of as many rows as there are, drawn with replacement from each trial's stream."""
-    streams = [stack.streams.numpy(trial, Purpose.BOOTSTRAP, model) for trial in stack.data.trials]
-    return np.stack([random.integers(n, size=n) for random in streams])
+    trials, streams = stack.data.trials, stack.streams
+    return np.stack([streams.numpy(trial, Purpose.BOOTSTRAP, model).integers(n, size=n) for trial in trials])

@@ -125,8 +125,7 @@ class TriTrain(PseudoLabelling):
                 agreed = agreed_labels(one[is_left], other[is_left], self.threshold)
                 training.add(agreed, one[is_left].argmax(axis=1))
 
-        finals = []
-        votes = []
+        finals, votes = [], []
         for model, training in enumerate(sets):
             fit, classifier = phase.fit(stack, training.examples(stack), self, number=model)
             finals.append(fit)
@@ -163,9 +162,7 @@ def majority_vote(probabilities: Floats) -> Floats:
     >>> majority_vote(np.array([[[0.4, 0.6]], [[0.4, 0.6]], [[1.0, 0.0]]])).round(2)
     array([[0.39, 0.61]])
     """
-    n_classes = probabilities.shape[2]
-    choices = probabilities.argmax(axis=2)
-    votes = np.eye(n_classes)[choices].mean(axis=0)
+    votes = np.eye(probabilities.shape[2])[probabilities.argmax(axis=2)].mean(axis=0)
     # Votes alone would give most classes the probability 0, whose log loss is infinite.
     mean = probabilities.mean(axis=0)
     return np.asarray(VOTE_SHARE * votes + (1 - VOTE_SHARE) * mean)
@@ -213,10 +210,6 @@ def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: in
     # Without new points to look up, a point is no neighbour of itself.
     search = NearestNeighbors(n_neighbors=k).fit(features)
     neighbours = search.kneighbors(return_distance=False)
-    counts = []
-    for nearest in neighbours:
-        counts.append(np.bincount(labels[nearest], minlength=n_classes))
-    votes = np.stack(counts)
-    own = votes[np.arange(len(labels)), labels]
+    votes = np.stack([np.bincount(labels[nearest], minlength=n_classes) for nearest in neighbours])
     # A tie speaks for the label: only a clear majority against it takes a row away.
-    return np.asarray(own == votes.max(axis=1))
+    return np.asarray(votes[np.arange(len(labels)), labels] == votes.max(axis=1))

@@ -209,9 +209,9 @@ def _unused_of_labels(config: Config) -> set[str]:
     if config.folds_on(0) or not (settings.fixed_below or settings.fixed_below_numbers):
         unused.add("finetune.fixed_steps")
     if not config.may_fold:
-        unused |= {"finetune.folds", "finetune.fold_steps", "finetune.mix"}
+        unused |= {"finetune.folds", "finetune.fold_steps"}
     elif not settings.folds:
-        unused |= {"finetune.fold_steps", "finetune.mix"}
+        unused.add("finetune.fold_steps")
     if settings.label_smoothing == 0 or config.part("method").smooths_labels:
         unused.add("finetune.label_smoothing_schedule")
     if config.part("method").smooths_labels:

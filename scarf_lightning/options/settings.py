@@ -123,8 +123,9 @@ class FinetuneSettings(FitSettings):
     noisy class still gets most classes right. ``fixed_below_numbers`` bounds ``fixed_below`` for them.
 
     With ``folds`` that length is chosen, and for numbers too: as many networks train on one path of up to
-    ``fold_steps`` steps, each without a fold of the labels, and the number of steps with the smallest loss on the
-    labels that were left out trains one on all of them. A path may end anywhere, so its learning rate is constant. A
+    ``fold_steps`` steps, each without a fold of the labels. Their predictions of the labels that were left out, mixed
+    with the frequencies of classes or the mean, choose the number of steps and the share of that mixture with the
+    smallest loss, for a network on all labels. A path may end anywhere, so its learning rate is constant. A
     method of several fits or losses, or one that mixes rows, keeps ``fixed_steps``.
     """
 
@@ -149,9 +150,6 @@ class FinetuneSettings(FitSettings):
         "[2, 100]",
     )
     fold_steps: int = option(1000, "optimiser steps among which folds choose", "[1, 100000000]")
-    mix: bool = option(
-        False, "mix predictions with the frequencies of classes or the mean, by a share that the same folds choose"
-    )
     fixed_below_numbers: int | None = option(
         None, "the largest fixed_below for targets that are numbers; null sets no bound", "[0, 1000000000]"
     )

@@ -119,8 +119,7 @@ class CellTraining:
         check_labels(config, table.n_unlabelled)
         check_target(config, type(table.target))
         # Two configurations that amount to the same on these data are one cell.
-        data_config = fit_to_data(config, len(table.columns), table.n_encoded)
-        amounting = fit_to_target(data_config, type(table.target))
+        amounting = fit_to_target(fit_to_data(config, len(table.columns), table.n_encoded), type(table.target))
         parts = build_parts(amounting)
         check_folds(amounting)
         if parts.pretext is not None and amounting.pretrain.drop:
@@ -263,8 +262,7 @@ class CellTraining:
         settings, pretext = self.config.pretrain, self.parts.pretext
         if settings.probe is None or pretext is None or encoder is None:
             return {}
-        measures = stack.probed(settings, pretext, encoder)
-        return {f"probe_{name}": values for name, values in measures.items()}
+        return {f"probe_{name}": values for name, values in stack.probed(settings, pretext, encoder).items()}
 
     def stack(self, trials: Sequence[int]) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""

@@ -23,7 +23,7 @@ from ..engine.lifting import let_leave
 from ..engine.stack import Stack
 from ..engine.stack_modules import Finetuning
 from ..errors import UsageError
-from ..losses.supervised import best_shares
+from ..losses.supervised import SHARES, mixed_cross_entropy, mixed_squared_error, mixture_losses
 from ..methods import MethodResult, SupervisedPhase
 from ..metrics import log_loss, rmse
 from ..options import Config
@@ -52,9 +52,11 @@ class FoldedFinetuning(Finetuning):
 
     Attributes:
         blind: for each network the one of its trial that is not shown a label, ``(T * (K + 1), n)``.
+        constants: what outputs are mixed with: the frequencies of classes, ``(T * (K + 1), 1, C)``, or 0.
     """
 
     blind: Tensor
+    constants: Tensor
 
     def validation_metrics(self, given: Any) -> Any:
         here = self.classifier(given[0])
@@ -62,7 +64,8 @@ class FoldedFinetuning(Finetuning):
         every = here.new_full((len(self.blind), *here.shape[1:]), torch.nan)
         every[self.roster.index] = here
         blind = self.roster.of(self.blind).unsqueeze(-1).expand_as(here)
-        return self._target.validation(every.gather(0, blind), given[1])
+        loss = self._target.choose(classifier=mixed_cross_entropy, regressor=mixed_squared_error)
+        return {"loss": loss(every.gather(0, blind), given[1], self.roster.of(self.constants))}
 
 
 def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[MethodResult, Stack, Any]:
@@ -74,8 +77,7 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     """
     data, target, settings = stack.data, stack.table.target, phase.settings
     n_folds: Any = settings.folds
-    size, numbers = n_folds + 1, list[int]()
-    networks: list[Any] = []
+    size, numbers, networks = n_folds + 1, list[int](), list[Any]()
     for trial, labels in zip(stack.trials, data.labels, strict=True):
         fold = dealt(target.strata(labels), n_folds, stack.streams.numpy(trial, Purpose.FOLDS))
         networks += [fold + len(networks)] * size
@@ -93,10 +95,13 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     weights = torch.from_numpy(blind != np.array(places)[:, None]).to(stack.hardware.device, stack.hardware.dtype)
     weights = weights * (1 if examples.weights is None else examples.weights)
     at_most = settings.fold_steps
-    settings = replace(settings, min_steps=min(settings.min_steps, at_most), max_steps=at_most, schedule="constant")
-    settings = replace(settings, monitor="loss", metric=None)
+    settings = replace(settings, min_steps=min(settings.min_steps, at_most), max_steps=at_most)
+    settings = replace(settings, schedule="constant", monitor="loss", metric=None)
     module = FoldedFinetuning()
-    module.blind = folded.on_device(blind)
+    constants = target.soft(data.labels).mean(axis=1, keepdims=True)
+    # The mean of numbers is the network's 0.
+    outputs = target.choose(classifier=constants, regressor=np.zeros((len(constants), 1, 1)))
+    module.blind, module.constants = folded.on_device(blind), folded.on_device(outputs[positions])
     examples, start = replace(examples, weights=weights), phase.of(positions).pretrained
     folded.begin_finetuning(module, settings, examples, start, supervision=method)
     trained = fit(
@@ -105,10 +110,12 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
 
     last = places[n_folds::size]
     unseen = folded.predict(module.classifier, own.labelled)[blind[last], range(blind.shape[1])]
-    constants = target.soft(data.labels).mean(axis=1, keepdims=True)
-    shares = settings.mix * best_shares(unseen, constants, data.labels, loss)
+    losses = mixture_losses(
+        unseen, constants, lambda mixed: [loss(*trial) for trial in zip(mixed, data.labels, strict=True)]
+    )
+    shares = SHARES[np.argmin(losses, axis=0)][:, None]
     fitted = data.preprocessing.target
-    # The mean is the network's 0, so a number's mixture with it has a smaller deviation.
+    # A number's mixture with the mean has a smaller deviation.
     fitted = fitted * (1 - shares * [0, 1]) if fitted.size else shares * constants[:, 0]
     let_leave(module.classifier, module.make_optimizer(), torch.tensor(last))
     data = replace(data, preprocessing=replace(data.preprocessing, target=fitted))

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from scarf_lightning.losses.supervised import best_shares
+from scarf_lightning.losses.supervised import SHARES, mixture_losses
 from scarf_lightning.metrics import accuracy, auroc, log_loss
 
 STEPS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
@@ -200,7 +200,8 @@ def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict[str,
             unseen = np.empty((len(split.labels), split.n_classes))
             for i, (_, held) in enumerate(folds):
                 unseen[held] = probabilities(weights, i, split.rows[held])
-            share = float(best_shares(unseen[None], split.frequencies[None, None], split.labels[None], log_loss)[0, 0])
+            losses = mixture_losses(unseen, split.frequencies, lambda mixed: log_loss(mixed, split.labels))
+            share = float(SHARES[np.argmin(losses)])
             mixed = measure((1 - share) * predicted + share * split.frequencies, split.truth)
             mixed_unseen = (1 - share) * unseen + share * split.frequencies
             row |= {"share": share, "fold_loss": log_loss(unseen, split.labels)}

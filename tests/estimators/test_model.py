@@ -252,7 +252,7 @@ def test_a_model_mixes_as_folds_have_chosen_and_so_does_its_copy(is_regressor: b
         y = (y > 0).astype(int)
     # The first validation comes late, so that networks are overfitted.
     options = {"finetune.max_epochs": 40, "finetune.fold_steps": 40, "finetune.validate_every": 40}
-    options |= {"finetune.folds": 3, "finetune.mix": True, "finetune.learning_rate": 0.05}
+    options |= {"finetune.folds": 3, "finetune.learning_rate": 0.05}
     fitted = small(is_regressor=is_regressor, n_trials=1, options=options).fit(X, y)
     share = fitted.trials_["mixed_share"].item()
     assert 0 < share < 1

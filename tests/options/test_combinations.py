@@ -218,7 +218,7 @@ NO_NETWORK = (
     | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
 )  # fmt: skip
 IDLE = OF_NO_DECAY | {
-    "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.fold_steps", "finetune.mix"
+    "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.fold_steps"
 }  # fmt: skip
 """Options of the phases that do nothing by default."""
 
@@ -291,19 +291,19 @@ class TestUnused:
             ("finetune.weight_decay=0.1", set(), {"finetune.decayed", "finetune.weight_decay_schedule"}),
             (
                 "finetune.fixed_below=9",
-                {"finetune.fold_steps", "finetune.mix"},
+                {"finetune.fold_steps"},
                 {"finetune.fixed_steps", "finetune.folds", "finetune.patience"},
             ),
-            ("finetune.folds=3", {"finetune.folds", "finetune.mix"}, set()),
+            ("finetune.folds=3", {"finetune.folds"}, set()),
             (
                 "finetune.folds=3 finetune.fixed_below=9",
                 {"finetune.fixed_steps"},
-                {"finetune.folds", "finetune.fold_steps", "finetune.mix"},
+                {"finetune.folds", "finetune.fold_steps"},
             ),
-            ("finetune.folds=3 finetune.fixed_below=9 method=mixup", {"finetune.folds", "finetune.mix"}, set()),
+            ("finetune.folds=3 finetune.fixed_below=9 method=mixup", {"finetune.folds"}, set()),
             (
                 "finetune.folds=3 finetune.fixed_below=9 finetune.monitor=none",
-                {"finetune.folds", "finetune.mix"},
+                {"finetune.folds"},
                 set(),
             ),
         ],

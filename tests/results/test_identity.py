@@ -37,7 +37,7 @@ PINNED = {
     "pretrain=scarf_ae method=tri_train regime=semi25": ("4271a96cd8f6708a", "6b924b2383d2938a"),
     "pretrain=vime method=probe encoding=ordinal": ("ec5202fa0186d370", "684b064e43b471d5"),
     "pretrain=scarf_disc network=ft_transformer": ("9903bf3fc97e9c06", "17512fbe6f7603d6"),
-    "recipe=practical finetune.folds=null finetune.label_smoothing=0.1 seed=3 batch_size=64 finetune.metric=auroc": (
+    "recipe=practical finetune.folds=null seed=3 batch_size=64 finetune.metric=auroc": (
         "aa63eb4681d5d23c",
         "c64ac38f80c9c0c2",
     ),
@@ -246,7 +246,8 @@ def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: 
             "recipe=practical",
             "fit_on=train encoding.gaps=true finetune.fixed_below=1000 finetune.fixed_below_numbers=0 "
             "finetune.weight_decay=0.01 finetune.schedule=cosine finetune.min_steps=300 finetune.folds=3 "
-            "finetune.mix=true finetune.patience=20 finetune.ties=last split.copies=together regime.validation=inside",
+            "finetune.label_smoothing=0.1 finetune.patience=20 finetune.ties=last split.copies=together "
+            "regime.validation=inside",
             True,
         ),
         ("pretrain=none", "pretrain=scarf", False),

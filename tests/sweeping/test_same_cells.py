@@ -9,16 +9,16 @@ from scarf_lightning.results.identity import fingerprint, identity, pretraining_
 from scarf_lightning.sweeping.cell import Cell
 from tests.composing import ROOT, request_of
 
-FIXED_LENGTH = ("finetune.folds=null", "finetune.label_smoothing=0.1")
+FIXED_LENGTH = "finetune.folds=null"
 """The recipe of version 0.2, beside recipe=practical."""
 COMMANDS = {
-    "card": ("corruption=mean,marginal", "scaling=zscore,minmax", "recipe=practical", "trials=5", *FIXED_LENGTH),
+    "card": ("corruption=mean,marginal", "scaling=zscore,minmax", "recipe=practical", "trials=5", FIXED_LENGTH),
     "labels": ("regime=full,few", "regime.labels=20", "pretrain=none,scarf", "trials=5"),
     "suite": ("dataset=glob(cc18-*)", "pretrain=none,scarf", "trials=5"),
     # A table with as many labels as the largest number asks for.
     "relative_gains": ("sweeps=relative_gains", "max_cells=null"),
-    "answer": ("sweeps=answer", "dataset=cc18-adult", "dataset.target_kind=classes", "trials=5", *FIXED_LENGTH),
-    "textbook": ("sweeps=textbook", *FIXED_LENGTH),
+    "answer": ("sweeps=answer", "dataset=cc18-adult", "dataset.target_kind=classes", "trials=5", FIXED_LENGTH),
+    "textbook": ("sweeps=textbook", FIXED_LENGTH),
 }
 SHORT = ("answer", "card", "labels", "losses", "pretraining_curves", "quick", "suite", "textbook")
 """Those that take a second."""
