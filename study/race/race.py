@@ -58,7 +58,10 @@ CANDIDATES = {
     "AdamW 0.1": replace(BASE, l2=0.0, decay=0.1),
     "quantile inputs": replace(BASE, inputs="quantile"),
     "5 folds": replace(BASE, folds=5),
+    "smoothing 0.1, 5 folds": replace(BASE, smoothing=0.1, folds=5),
 }
+FINALISTS = ("before", "base", "smoothing 0.1", "5 folds", "smoothing 0.1, 5 folds")
+"""The candidates of all trials but the first."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +245,8 @@ def run(file: Path, openml: Path, packages: Path, part: int = 0, of: int = 1) ->
         kept = known[(known.table == table["name"]) & (known.labels == n_labels) & (known.trial == trial)]
         features, classes = read_table(table, openml, packages)
         rows = []
-        for name in [name for name in (*RIVALS, *CANDIDATES) if name not in set(kept.competitor)]:
+        competitors = (*RIVALS, *(FINALISTS if trial else CANDIDATES))
+        for name in [name for name in competitors if name not in set(kept.competitor)]:
             candidate = CANDIDATES.get(name, BASE)
             split = draw_split(features, classes, trial, n_labels, candidate.inputs)
             found = run_network(split, candidate, trial) if name in CANDIDATES else run_rival(name, split, trial)
