@@ -4,7 +4,6 @@ Those of classes take logits ``(..., N, C)``, targets that are class numbers ``(
 ``(..., N, C)``, and row weights ``(..., N)`` or None; they return ``(...)``.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -210,29 +209,27 @@ SHARES = np.linspace(0, 0.95, 20)
 """Of constants in a mixture with predictions. A share of 1 would lose the order of the rows."""
 
 
-def mixture_losses(predictions: Any, constants: Any, loss: Callable[[Any], Any]) -> list[Any]:
-    """The loss of predictions that are mixed with constants, for each of `SHARES`.
+def mixtures(predictions: Any, constants: Any, shares: Any) -> Any:
+    """Predictions that are mixed with constants, by each share of the constants: ``(S, ...)``.
 
     Args:
-        predictions: a tensor or an array.
+        predictions: ``(...)``, a tensor or an array, as constants and shares are.
         constants: the same for all rows of a trial; they broadcast to the predictions.
-        loss: a function of a mixture.
+        shares: ``(S,)``.
 
-    >>> losses = mixture_losses(np.array([4.0, 0.0]), 1.0, lambda mixed: ((mixed - [3.0, 1.0]) ** 2).sum())
-    >>> float(SHARES[np.argmin(losses)])
-    0.4
+    >>> mixtures(np.array([4.0, 0.0]), np.array([1.0]), np.array([0.0, 0.5]))
+    array([[4. , 0. ],
+           [2.5, 0.5]])
     """
-    return [loss((1 - share) * predictions + share * constants) for share in SHARES]
+    return predictions + shares.reshape(-1, *[1] * predictions.ndim) * (constants - predictions)
 
 
-def mixed_cross_entropy(logits: Tensor, labels: Tensor, frequencies: Tensor) -> Tensor:
-    """The smallest cross-entropy ``(...)`` of mixtures with frequencies ``(..., 1, C)``, over `SHARES`."""
-    probabilities = logits.double().softmax(dim=-1)
-    losses = mixture_losses(probabilities, frequencies, lambda mixed: cross_entropy(mixed.log(), labels))
-    return torch.stack(losses).amin(dim=0)
+def mixed_cross_entropy(logits: Tensor, labels: Tensor, frequencies: Tensor, shares: Tensor) -> Tensor:
+    """The smallest cross-entropy ``(...)`` of mixtures with frequencies ``(..., 1, C)``, by shares ``(S,)``."""
+    mixed = mixtures(logits.double().softmax(dim=-1), frequencies, shares)
+    return cross_entropy(mixed.log(), labels.expand(mixed.shape[:-1])).amin(dim=0)
 
 
-def mixed_squared_error(outputs: Tensor, targets: Tensor, constants: Tensor) -> Tensor:
-    """The smallest mean squared error ``(...)`` of mixtures with constants ``(..., 1, 1)``, over `SHARES`."""
-    losses = mixture_losses(outputs.double(), constants, lambda mixed: squared_error(mixed, targets))
-    return torch.stack(losses).amin(dim=0)
+def mixed_squared_error(outputs: Tensor, targets: Tensor, constants: Tensor, shares: Tensor) -> Tensor:
+    """The smallest mean squared error ``(...)`` of mixtures with constants ``(..., 1, 1)``, by shares ``(S,)``."""
+    return squared_error(mixtures(outputs.double(), constants, shares), targets).amin(dim=0)

@@ -23,7 +23,7 @@ from ..engine.lifting import let_leave
 from ..engine.stack import Stack
 from ..engine.stack_modules import Finetuning
 from ..errors import UsageError
-from ..losses.supervised import SHARES, mixed_cross_entropy, mixed_squared_error, mixture_losses
+from ..losses.supervised import SHARES, mixed_cross_entropy, mixed_squared_error, mixtures
 from ..methods import MethodResult, SupervisedPhase
 from ..metrics import log_loss, rmse
 from ..options import Config
@@ -53,10 +53,12 @@ class FoldedFinetuning(Finetuning):
     Attributes:
         blind: for each network the one of its trial that is not shown a label, ``(T * (K + 1), n)``.
         constants: what outputs are mixed with: the frequencies of classes, ``(T * (K + 1), 1, C)``, or 0.
+        shares: that the mixture may have of them, ``(S,)``.
     """
 
     blind: Tensor
     constants: Tensor
+    shares: Tensor
 
     def validation_metrics(self, given: Any) -> Any:
         here = self.classifier(given[0])
@@ -65,7 +67,7 @@ class FoldedFinetuning(Finetuning):
         every[self.roster.index] = here
         blind = self.roster.of(self.blind).unsqueeze(-1).expand_as(here)
         loss = self._target.choose(classifier=mixed_cross_entropy, regressor=mixed_squared_error)
-        return {"loss": loss(every.gather(0, blind), given[1], self.roster.of(self.constants))}
+        return {"loss": loss(every.gather(0, blind), given[1], self.roster.of(self.constants), self.shares)}
 
 
 def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[MethodResult, Stack, Any]:
@@ -101,7 +103,8 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     constants = target.soft(data.labels).mean(axis=1, keepdims=True)
     # The mean of numbers is the network's 0.
     outputs = target.choose(classifier=constants, regressor=np.zeros((len(constants), 1, 1)))
-    module.blind, module.constants = folded.on_device(blind), folded.on_device(outputs[positions])
+    module.blind, module.shares = folded.on_device(blind), folded.on_device(SHARES)
+    module.constants = folded.on_device(outputs[positions])
     examples, start = replace(examples, weights=weights), phase.of(positions).pretrained
     folded.begin_finetuning(module, settings, examples, start, supervision=method)
     trained = fit(
@@ -110,9 +113,8 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
 
     last = places[n_folds::size]
     unseen = folded.predict(module.classifier, own.labelled)[blind[last], range(blind.shape[1])]
-    losses = mixture_losses(
-        unseen, constants, lambda mixed: [loss(*trial) for trial in zip(mixed, data.labels, strict=True)]
-    )
+    mixed = mixtures(unseen, constants, SHARES)
+    losses = [[loss(*trial) for trial in zip(trials, data.labels, strict=True)] for trials in mixed]
     shares = SHARES[np.argmin(losses, axis=0)][:, None]
     fitted = data.preprocessing.target
     # A number's mixture with the mean has a smaller deviation.

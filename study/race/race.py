@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from scarf_lightning.losses.supervised import SHARES, mixture_losses
+from scarf_lightning.losses.supervised import SHARES, mixtures
 from scarf_lightning.metrics import accuracy, auroc, log_loss
 
 STEPS = (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
@@ -203,7 +203,7 @@ def run_network(split: Split, candidate: Candidate, seed: int) -> list[dict[str,
             unseen = np.empty((len(split.labels), split.n_classes))
             for i, (_, held) in enumerate(folds):
                 unseen[held] = probabilities(weights, i, split.rows[held])
-            losses = mixture_losses(unseen, split.frequencies, lambda mixed: log_loss(mixed, split.labels))
+            losses = [log_loss(mixed, split.labels) for mixed in mixtures(unseen, split.frequencies, SHARES)]
             share = float(SHARES[np.argmin(losses)])
             mixed = measure((1 - share) * predicted + share * split.frequencies, split.truth)
             mixed_unseen = (1 - share) * unseen + share * split.frequencies
