@@ -1,7 +1,7 @@
 """Every choice of every group of `conf/` trains to the end; every option of every part is refused beyond its limits.
 
 Nothing here lists options: files and classes are found. Datasets mostly need a network;
-`tests/options/test_reference.py` opens every one.
+`tests/tools/test_reference.py` opens every one.
 """
 
 import math

@@ -181,11 +181,3 @@ def test_bad_input_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_
     assert (ran.returncode, ran.stdout) == (2, "")
     assert re.fullmatch(sentence + "\n", ran.stderr)
     assert [file.name for file in tmp_path.iterdir()] == ["mine.yaml"]
-
-
-@pytest.mark.slow
-def test_the_process_ends_with_the_status_and_the_sentence(tmp_path: Path) -> None:
-    ran = report("results=nowhere", cwd=tmp_path)
-
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert re.fullmatch(r"nowhere holds no results; .*\.\n", ran.stderr)

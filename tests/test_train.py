@@ -15,7 +15,6 @@ from scarf_lightning.cli import commands
 from scarf_lightning.metrics import metrics
 from scarf_lightning.results import fingerprint, load
 from tests.processes import TIMES, TINY, Process, here, train
-from tests.storing import one_overflows
 
 HEAVY = {"pytorch_lightning", "openml", "pandas", "sklearn", "skrub", "matplotlib"}
 """What checking a command line does not import; torch comes with the classes of the parts."""
@@ -178,13 +177,3 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run, cel
     assert (len(of_the_cell), len(of_its_pretraining), len(new)) == (5, 2, 7)
     assert {name: after[name] for name in before} == before
     assert load(extended.cwd / "results")["trial"].tolist() == [0, 1, 2]
-
-
-@pytest.mark.slow
-def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
-    ran = here(commands.train, *one_overflows(tmp_path), "trials=1", "paths.results=results", *TINY, cwd=tmp_path)
-
-    assert ran.returncode == 1
-    assert "The numbers of column 'huge' overflow when they are averaged or scaled: they go up to 9e+200" in ran.stderr
-    assert load(tmp_path / "results")["scaling"].tolist() == ["minmax"]
-    assert [line for line in ran.stdout.splitlines() if line.split()[1:] == ["0", "not", "finished"]]

@@ -10,7 +10,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.class_weight import compute_sample_weight
 
 from scarf_lightning import ScarfClassifier
-from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.labels import labels_of_classes, weights_of
 from tests.estimators.small import OF_NETWORKS, small, table
 
@@ -50,23 +49,6 @@ def test_a_number_of_epochs_that_is_set_is_the_largest(small_fit: Any) -> None:
     of_the_paper = small(recipe="paper", options={"finetune.max_epochs": 2}).fit(X, y)
     epochs = [fitted.trials_["finetune_epochs"].tolist() for fitted in (small_fit, of_the_paper)]
     assert epochs == [[3], [2]]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "sentence"),
-    [
-        # By the name of the parameter, and as Python writes the value.
-        ({"n_trials": None}, r"^n_trials=None: it takes a whole number\.$"),
-        ({"metric": "speed"}, r"^metric"),
-        # By the name of the option, which is no parameter.
-        ({"options": {"finetune.batch_size": 0}}, r"^finetune\.batch_size=0: it takes"),
-        ({"options": {"finetune.batch_size": None}}, r"^finetune\.batch_size=null: it takes .*\.$"),
-        ({"options": {"trials": 3}}, r"^options: trials is a parameter of its own; set n_trials\.$"),
-    ],
-)
-def test_a_wrong_value_is_named_as_the_user_set_it(parameters: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(UsageError, match=sentence):
-        small(**parameters).fit(X, y)
 
 
 def test_a_dictionary_within_options_sets_the_options_of_a_section() -> None:

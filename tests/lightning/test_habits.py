@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import FinetuneModule, PretrainModule, TableDataModule
-from tests.lightning.test_encoders import D, Encoder, data_with_gaps
+from tests.lightning.test_encoders import D, data_with_gaps
 from tests.lightning.test_plain_lightning import FINE, SMALL, trainer
 
 pytestmark = [
@@ -43,15 +43,6 @@ def embeddings_by_the_trainer(folder: Path) -> None:
     (embedded,) = fitting.predict(module, data)
     assert torch.equal(embedded, module.encoder(rows_of(data)))
     assert data.test_labels.shape == (len(embedded),)
-
-
-def an_encoder_of_ones_own(folder: Path) -> None:
-    data, encoder = data_with_gaps(), Encoder()
-    trainer(max_epochs=1).fit(PretrainModule(encoder=encoder), data)
-    fitting, module = trainer(max_epochs=1), FinetuneModule(encoder=encoder)
-    fitting.fit(module, data)
-    (measured,) = fitting.test(module, data, verbose=False)
-    assert 0 < measured["test_accuracy"] <= 1
 
 
 def an_optimizer_and_a_scheduler_of_ones_own(folder: Path) -> None:
@@ -118,16 +109,10 @@ def flags_of_the_trainer(folder: Path) -> None:
     trainer(stopping, gradient_clip_val=1.0, accumulate_grad_batches=2).fit(FinetuneModule(FINE), data)
 
 
-def a_look_at_what_was_made(folder: Path) -> None:
-    module = FinetuneModule(FINE, data=data_with_gaps())
-    assert module.hparams["options"] == FINE
-    assert all(weight.dim() == (2 if name.endswith("weight") else 1) for name, weight in module.state_dict().items())
-
-
 HABITS = [
-    forward_of_rows, embeddings_by_the_trainer, an_encoder_of_ones_own,
+    forward_of_rows, embeddings_by_the_trainer,
     an_optimizer_and_a_scheduler_of_ones_own, a_training_step_of_ones_own, a_linear_probe_on_a_frozen_encoder,
-    weights_in_a_plain_network, export_of_the_forward_pass, flags_of_the_trainer, a_look_at_what_was_made,
+    weights_in_a_plain_network, export_of_the_forward_pass, flags_of_the_trainer,
 ]  # fmt: skip
 
 

@@ -144,17 +144,6 @@ def test_ten_lines_pretrain_fine_tune_keep_and_test(tmp_path: Path) -> None:
         FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt")
 
 
-def test_early_stopping_and_flags_of_the_trainer_work() -> None:
-    data = wdbc()
-    stopped = trainer(EarlyStopping("validation_loss", min_delta=1e9, patience=1), max_epochs=50)
-    stopped.fit(PretrainModule(SMALL), data)
-    assert stopped.current_epoch == 2
-
-    clipped = trainer(gradient_clip_val=0.1, accumulate_grad_batches=2, limit_train_batches=4, max_epochs=1)
-    clipped.fit(FinetuneModule(FINE), data)
-    assert clipped.global_step == 2
-
-
 def test_numbers_are_measured_by_their_own_metrics() -> None:
     random = np.random.default_rng(1)
     x = random.normal(size=200)
@@ -213,18 +202,12 @@ def test_a_task_of_openml_is_tested_on_its_own_rows(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "option", "sentence"),
     [
-        (PretrainModule, "scaling=minmax", "give it to the data module"),
-        (PretrainModule, "pretrain.patience=3", "arguments and callbacks decide"),
         (PretrainModule, "max_epochs=3", r"has none here; how long it trains is pl\.Trainer\(max_epochs=\.\.\.\)"),
-        (PretrainModule, "method=mixup", "has no effect on a pre-training"),
-        (PretrainModule, "workers=3", "train.py takes it"),
-        (PretrainModule, "pretrain=none", "trains nothing"),
-        (FinetuneModule, "method=cotrain", "CotrainModule"),
         (FinetuneModule, "method=distill", "more than one fit"),
         (FinetuneModule, "method=random_forest", "more than one fit"),
     ],
 )
-def test_options_that_are_not_a_modules_are_refused(kind: type[PlainModule], option: str, sentence: str) -> None:
+def test_options_that_do_not_fit_the_data_are_refused(kind: type[PlainModule], option: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         kind([option], data=wdbc())
 

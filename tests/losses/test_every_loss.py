@@ -50,20 +50,6 @@ def test_gives_each_trial_one_number_in_the_precision_of_its_inputs(
         assert ((wrong >= 0) & (wrong <= 1)).all()
 
 
-def test_is_a_pure_function(loss: Any) -> None:
-    """The same inputs give the same, are left as they were, and no random number is drawn."""
-    inputs = inputs_of(loss, 6, 4, dtype=torch.float32)
-    before, options_before, random_before = [z.clone() for z in inputs], repr(loss), torch.get_rng_state()
-    first = loss(*inputs), gradient(loss, *inputs)
-    if loss.has_error:
-        loss.error(*inputs)
-    second = loss(*inputs), gradient(loss, *inputs)
-    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
-    assert all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True))
-    assert repr(loss) == options_before
-    assert torch.equal(torch.get_rng_state(), random_before)
-
-
 def test_order_of_rows_does_not_matter(loss: Any) -> None:
     inputs = inputs_of(loss, 9, 4, dtype=torch.float64)
     order = torch.randperm(9, generator=torch.Generator().manual_seed(1))

@@ -14,7 +14,6 @@ from scarf_lightning.results import load
 from tests.composing import ROOT
 from tests.processes import TINY, environment, here, without_times
 from tests.promises import is_exact
-from tests.storing import stored
 
 CELL = ["dataset=diabetes", "pretrain=scarf", *TINY, "finetune.min_steps=0"]
 
@@ -23,21 +22,6 @@ def train(folder: Path, *more: str) -> pd.DataFrame:
     ran = here(commands.train, *CELL, *more, cwd=folder)
     assert ran.returncode == 0, ran.stderr
     return without_times(load(folder / "results")).sort_values("trial", ignore_index=True)
-
-
-@pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
-@pytest.mark.slow
-def test_trials_that_are_added_are_those_of_one_stack(tmp_path: Path) -> None:
-    def rows(folder: str) -> pd.DataFrame:
-        return without_times(load(tmp_path / folder)).sort_values("trial", ignore_index=True)
-
-    stored(tmp_path / "whole", *CELL, "trials=3")
-    for more in (["trials=1"], ["trials=3", "trainer.trials_per_stack=1"]):
-        stored(tmp_path / "added", *CELL, *more)
-
-    assert len(rows("whole")) == 3
-    assert {"rmse", "mae", "r2", "spearman"} <= set(rows("whole"))
-    pd.testing.assert_frame_equal(rows("whole"), rows("added"), check_exact=True)
 
 
 @pytest.mark.slow
