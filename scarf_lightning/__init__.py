@@ -1,8 +1,7 @@
 """An ablation workbench for self-supervised pre-training on tables.
 
 `run` trains a sweep, `plan` lists what is left to train,
-`report` writes a page on the results, `load` reads them as a table; `compare` judges results of any library, and
-`columns` finds out which columns of a table matter:
+`report` writes a page on the results, `load` reads them as a table; `compare` compares results of any library:
 
     >>> import scarf_lightning
     >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])

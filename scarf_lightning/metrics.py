@@ -88,14 +88,9 @@ class Metric:
         """The factor of its shown differences."""
         return 100.0 if self.unit else 1.0
 
-    @property
-    def difference_digits(self) -> str:
-        """The format of its shown differences."""
-        return ".2f" if self.unit else ".4f"
-
     def signed(self, difference: float) -> str:
         """A difference for people, with its sign: a minus sign in place of a hyphen, and no negative zero."""
-        return number(self.difference_scale * difference, f"+{self.difference_digits}")
+        return number(self.difference_scale * difference, "+.2f" if self.unit else "+.4f")
 
 
 def number(value: float, format: str) -> str:
@@ -195,10 +190,7 @@ def balanced_accuracy(probabilities: Floats, labels: Labels) -> float:
     """
     predicted = probabilities.argmax(axis=1)
     # A class without a test row has no recall, so it does not count.
-    recalls = []
-    for label in np.unique(labels):
-        recalls.append(float((predicted[labels == label] == label).mean()))
-    return float(np.mean(recalls))
+    return float(np.mean([(predicted[labels == label] == label).mean() for label in np.unique(labels)]))
 
 
 @metric("F1 (macro)")

@@ -168,6 +168,5 @@ def test_differences_without_a_largest_value_are_in_percent_of_the_reference() -
         {each.unit for each in METRICS if each.is_relative} == {metric_named(name).unit for name in relative} == {"%"}
     )
     assert metric_named("r2").unit == metric_named("spearman").unit == ""
-    shown = {each.name: (each.difference_scale, each.difference_digits) for each in METRICS}
-    assert shown["accuracy"] == shown["rmse"] == (100.0, ".2f")
-    assert shown["r2"] == (1.0, ".4f")
+    assert metric_named("accuracy").signed(-0.01234) == metric_named("rmse").signed(-0.01234) == "−1.23"
+    assert metric_named("r2").signed(0.01234) == "+0.0123"
