@@ -119,7 +119,7 @@ class StackData:
         encoded: NDArray[np.float64] = one_hot(self.raw(rows)).double().cpu().numpy()
         return encoded
 
-    def on_device(self, array: NDArray[np.int64]) -> Tensor:
+    def on_device(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.hardware.device)
 
     def _fetch(self, rows: Tensor) -> Tensor:
