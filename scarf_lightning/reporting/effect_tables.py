@@ -80,9 +80,10 @@ def metrics_table(answers: Answers) -> Table | None:
         # A metric may be unknown for an effect of which others are known.
         known = {effect.label: effect for effect in effects if effect.label in labels}
         metric = metric_named(name)
-        shown[metric.label + _unit(metric)] = [
-            _size(known[label], metric) if label in known else NOTHING for label in labels
-        ]
+        # The heading has the unit, once.
+        unit = ", times" if metric.is_relative else _unit(metric)
+        sizes = [_size(known[label], metric) if label in known else NOTHING for label in labels]
+        shown[metric.label + unit] = [size.replace(" times", "") for size in sizes]
         for label, effect in known.items():
             data.append(
                 {"effect": label, "metric": name} | {end: effect.row[end] for end in ("difference", "low", "high")}

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
@@ -208,7 +208,7 @@ def provenance_section(results: CellResults, command: str) -> Section:
     data = finished[[*results.axes, "finished", "fingerprint"]].assign(diverged=n_diverged)
     shown = finished[["finished", "fingerprint"]].rename(columns={"finished": "trials"})
     shown.insert(0, "cell", named_cells(results, finished))
-    blocks: list[Block] = [table("cells", "Cells, and their folders", shown, data=data)]
+    blocks: list[Block] = [replace(table("cells", "", shown, data=data), on_page=False)]
     # Cells of one sweep may have been trained on several machines, and by several versions.
     versions: dict[str, dict[str, None]] = {}
     for environment in environments(results):

@@ -303,11 +303,11 @@ def test_other_metrics_stand_beside_the_leading_one_without_claims() -> None:
 
     metrics = table_named(answer_of(results), "metrics")
 
-    assert metrics.columns == ("effect", "accuracy, points", "log-loss")
+    assert metrics.columns == ("effect", "accuracy, points", "log-loss, times")
     (row,) = entries(metrics)
     assert row[1].startswith("−1.75 (−")
     assert row[2].startswith("0.5")
-    assert " times (0." in row[2]
+    assert " (0." in row[2]
     assert "answer" not in metrics.data
 
 

@@ -58,14 +58,14 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     panels = list(dict.fromkeys(shown["panel"]))
     width = PAGE if len(panels) > 1 else COLUMN * 1.5
     figure, axes = new_figure(width, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row")
-    titles = shortened(panels, 32)
+    titles = shortened(panels, 48)
     # A row of the figure is a panel's training loss beside its validation loss.
     for place, (panel, (column, title)) in zip(axes, itertools.product(panels, PHASES), strict=True):
         lines = shown[shown["panel"] == panel].pivot_table(index="epoch", columns="line", values=column)
         mean = lines[lines.count(axis=1) >= lines.shape[1] / 2].mean(axis=1)
         place.plot(lines.index, lines.to_numpy(), color=colour(0), lw=0.4, alpha=0.3)
         place.plot(mean.index, mean, color=colour(0), lw=1.4)
-        place.set_title(f"{title}, {titles[panel]}" if len(panels) > 1 else title)
+        place.set_title(f"{title}\n{titles[panel]}" if len(panels) > 1 else title)
         place.set_xlabel("epoch")
     for place in axes[::2]:
         place.set_ylabel("loss")

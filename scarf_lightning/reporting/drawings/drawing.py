@@ -58,7 +58,7 @@ class Drawing(ABC):
 
 def first_of(n_shown: int, n_found: int) -> str:
     """A sentence for a caption, if only the first cells are shown."""
-    return f" The first {n_shown} of {n_found} cells; where chooses others." if n_found > n_shown else ""
+    return f" First {n_shown} of {n_found} cells." if n_found > n_shown else ""
 
 
 def panels(titles: Sequence[str], width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:

@@ -98,7 +98,7 @@ class PredictedDrawing(Drawing):
     @styled()
     def figure(self, cells: Sequence[PredictedCell]) -> Figure:
         """The figure of these cells."""
-        names = shortened([each.name for each in cells], 40)
+        names = shortened([each.name for each in cells], 48)
         if self.has_lines:
             figure, (place,) = new_figure(COLUMN * 1.4, COLUMN * 1.4)
             places = [place] * len(cells)
