@@ -1,17 +1,16 @@
 """The report of a sweep or of a folder of results: load, make and write it."""
 
 import importlib
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..errors import NoSubjectError, UsageError, not_an_option
+from ..errors import NoSubjectError, UsageError
 from ..importing import require_report
-from ..options import Config, load_plugins
-from ..options.axes import AXES
+from ..options import load_plugins
 from ..options.checking import checked
 from ..options.paths import expanded
 from ..reporting.blocks import Table
@@ -31,7 +30,7 @@ from .tables import differing_options
 
 if TYPE_CHECKING:
     from ..reporting.drawings import Drawing
-    from ..reporting.making import MakeSection, Report, RowOf
+    from ..reporting.making import MakeSection, RowOf
 
 IN_WANDB = ("ablation", "effects", "means", "worth")
 """The tables of a page that its run in W&B has."""
@@ -127,8 +126,6 @@ def report(
     from ..reporting.default_drawings import default_drawings
     from ..reporting.making import make_report, write_report
 
-    named = [getattr(section, "__qualname__", section) for section in sections]
-    given = {"results": results, **options, "out": out, "sections": named or None}
     asked = overrides_of(asked, overrides)
     makers = [_maker(section) for section in sections]
     subject = gathered(asked, results, config_dir)
@@ -136,6 +133,8 @@ def report(
     chosen = checked(ReportOptions, options)
     more = [section for make in makers if (section := make(subject.results, subject.row_of)) is not None]
     flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
+    named = [getattr(section, "__qualname__", section) for section in sections]
+    given = {"results": results, **options, "out": out, "sections": named or None}
     page = make_report(
         subject.results,
         subject.drawings or default_drawings(subject.results),
@@ -148,7 +147,7 @@ def report(
     )
     index = write_report(page, expanded(out or f"reports/{subject.name}"))
     page.answers.remember()
-    return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, _tables(page))
+    return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, page.tables)
 
 
 def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
@@ -168,7 +167,7 @@ def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
     from ..reporting.making import make_report, write_report
 
     first, answers = run.tried[0].cell, run.answers
-    settings, results, group = first.config.logger.wandb, first.results, first.group
+    settings, results = first.config.logger.wandb, first.results
     if not run.in_words:
         return []
     # Like every view, it shows what the store has: nothing is lost if it cannot be written, for whatever reason.
@@ -185,23 +184,18 @@ def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
             settings,
             results,
             [each.folder.name for each in run.tried if each.folder is not None],
-            group,
+            first.group,
             run.in_words,
             command=command_line("train.py", [*request.flags, *request.arguments]),
-            tables={name: table.data for name, table in _tables(page).items() if name in IN_WANDB},
+            tables={name: table.data for name, table in page.tables.items() if name in IN_WANDB},
             page=write_report(page, results / "tables" / "page").parent,
         )
         if settings.mode == "online":
             axes = differing_options([each.cell.axes() for each in run.tried])
-            save_workspace(group, axes, answers.options.measure, settings, results)
+            save_workspace(first.group, axes, answers.options.measure, settings, results)
     except Exception as error:
-        return [f"Not all of the answer of {group} is in W&B: {reason(error)}."]
+        return [f"Not all of the answer of {first.group} is in W&B: {reason(error)}."]
     return []
-
-
-def _tables(page: "Report") -> dict[str, Table]:
-    """The tables of a page, by name."""
-    return {block.name: block for block in page.blocks if isinstance(block, Table)}
 
 
 def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None) -> Subject:
@@ -216,20 +210,8 @@ def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str |
         return columns(compose(tuple(overrides)))
 
     if results is not None:
-        return folder_subject(expanded(results), overrides, plugins, row_of)
-    # Such as +experiment=NAME, of the file experiment/NAME.yaml.
-    of_user = [group.name for folder in compose.folders for group in folder.iterdir()]
-    sections = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES)]
-    _refuse_unknown(overrides, [*sections, *of_user])
-    return sweep_subject(overrides, compose, row_of)
-
-
-def _refuse_unknown(overrides: Sequence[str], known: Collection[str]) -> None:
-    """Refuse what is neither an option of a report nor one of cells, whose own refusal would not name the former."""
-    for override in overrides:
-        key = override.partition("=")[0].lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
-        if key not in known:
-            raise UsageError(not_an_option(key, "the options", (*OPTIONS, *known), full_list="scarf report --help"))
+        return _folder_subject(expanded(results), overrides, plugins, row_of)
+    return _sweep_subject(overrides, compose, row_of)
 
 
 def _maker(section: "str | MakeSection") -> "MakeSection":
@@ -249,7 +231,7 @@ def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str
     return command_line(program, [*asked, *options])
 
 
-def sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf") -> Subject:
+def _sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf") -> Subject:
     """The cells of a sweep, narrowed by other overrides."""
     from ..reporting.drawings import read_drawings
 
@@ -270,7 +252,7 @@ def sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf") 
     return Subject(sweep.name, read, row_of, sweep.title, drawings, sweep.paper, request.left_out)
 
 
-def folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[str], row_of: "RowOf") -> Subject:
+def _folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[str], row_of: "RowOf") -> Subject:
     """The cells of a folder that have these options.
 
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.

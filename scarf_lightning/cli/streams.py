@@ -6,7 +6,6 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import Any
 
 from ..screen import HANDLER
 
@@ -15,16 +14,12 @@ NAMES = ("stdin", "stdout", "stderr")
 
 
 def prepare_streams() -> None:
-    """Open streams that are closed, write signs that a stream lacks in others, and let the command outlive its
-    standard error, which only shows how far it is."""
+    """Open streams that are closed, and write signs that a stream lacks in others."""
     for number, name in enumerate(NAMES):
         if getattr(sys, name) is None:
             # The lowest number that is free, which is that of the closed stream.
             nowhere = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
-    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
-        lasting = io.BufferedWriter(_Lasting(sys.stderr.fileno(), "w", closefd=False))
-        sys.stderr = io.TextIOWrapper(lasting, sys.stderr.encoding, HANDLER)
     for stream in (sys.stdout, sys.stderr):
         # A notebook, or a test, has streams of its own. A pipe shows a line when it is written.
         if isinstance(stream, io.TextIOWrapper):
@@ -63,13 +58,3 @@ def written_together() -> Iterator[None]:
             yield
     finally:
         sys.stdout.write(printed.getvalue())
-
-
-class _Lasting(io.FileIO):
-    """A stream that writes what can be written, and loses the rest: to a full disk, or a pipe that nobody reads."""
-
-    def write(self, data: Any, /) -> int:
-        try:
-            return super().write(data)
-        except OSError:
-            return len(data)

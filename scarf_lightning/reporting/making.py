@@ -65,6 +65,11 @@ class Report:
         return [block for section in self.sections for block in section.blocks]
 
     @property
+    def tables(self) -> dict[str, Table]:
+        """The tables, by name."""
+        return {block.name: block for block in self.blocks if isinstance(block, Table)}
+
+    @property
     def answer(self) -> list[str]:
         """The sentences of the first section."""
         return [block.text for block in self.sections[0].blocks if isinstance(block, Paragraph)]

@@ -49,8 +49,8 @@ def test_signs_that_a_stream_lacks_are_written_in_others(encoding: str, expected
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("redirected", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-", "2>/dev/full", "2> >(true)"])
-def test_a_command_does_its_work_whatever_stream_is_closed_or_full(redirected: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("redirected", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-"])
+def test_a_command_does_its_work_whatever_stream_is_closed(redirected: str, tmp_path: Path) -> None:
     assert shell(redirected, tmp_path).returncode == 0
     with (tmp_path / "kept").open() as kept:
         assert int(kept.read()) > 2, "a file of ours has no number of a stream"
