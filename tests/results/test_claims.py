@@ -15,7 +15,7 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import LostClaimError, folder_time, give_back, is_claimed
 from scarf_lightning.results import claims as module
-from scarf_lightning.results.claims import STALE_AFTER, Claim, claim, claim_when_free
+from scarf_lightning.results.claims import STALE_AFTER, Claim, claim
 from tests.processes import soon
 
 ELSEWHERE = "1.77.0123456789ab.deadbeef"
@@ -119,25 +119,6 @@ class TestHolding:
         assert not held(folder)
         assert list(folder.iterdir()) == []
         assert is_free(folder)
-
-    def test_one_that_is_waited_for_is_had_once_the_holder_lets_go(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with ExitStack() as other:
-            other.enter_context(claim(folder))
-            looks: list[float] = []
-
-            def look_again(seconds: float) -> None:
-                looks.append(seconds)
-                if len(looks) == 3:
-                    other.close()
-
-            monkeypatch.setattr(time, "sleep", look_again)
-            with claim_when_free(folder) as mine:
-                mine.check()
-
-        assert looks == [module.LOOK_EVERY] * 3
-        assert list(folder.iterdir()) == []
 
     def test_a_process_that_never_gives_it_back_ends_and_the_next_one_gets_it_at_once(self, folder: Path) -> None:
         code = (

@@ -102,14 +102,6 @@ def test_a_summary_that_is_none_is_made_anew(cell: Path, ruin: Callable[[Path], 
     assert not is_read_again(cell)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_to_is_read(cell: Path) -> None:
-    cell.chmod(0o500)
-    assert is_read_again(cell)
-    assert is_read_again(cell)
-    cell.chmod(0o700)
-
-
 def of_stack(cell: Path, name: str) -> Path:
     return next(cell.glob(f"stacks/*/{name}"))
 

@@ -10,7 +10,7 @@ import pytest
 from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.reporting.cell_results import cells_of_folder
-from scarf_lightning.results import CellStore, columns, described_cells, identity, load
+from scarf_lightning.results import CellStore, columns, identity, load
 from tests.cells import DATA_HASH, OF_WDBC, described, some_config, some_record
 from tests.results.sealing import close
 
@@ -128,22 +128,6 @@ def test_a_cell_of_another_schema_is_left_out(results: Path) -> None:
     ]
     assert warned[0].filename == __file__
     assert set(frame["fingerprint"]) == {other.parent.name}
-
-
-@pytest.mark.filterwarnings("ignore:.* is left out")
-def test_described_cells_are_read_whole_or_damaged_and_damaged_ones_are_no_results(results: Path) -> None:
-    whole, damaged = sorted(path.parent for path in results.glob("*/cell.json"))
-    (damaged / "cell.json").write_text("torn")
-    (results / "no cell").mkdir()
-
-    found = dict(described_cells(results))
-
-    assert list(found) == [whole, damaged]
-    assert (found[whole].description or {})["fingerprint"] == whole.name
-    assert (found[damaged].description, found[damaged].damaged) == (None, {damaged / "cell.json": "cell.json is torn"})
-    (whole / "cell.json").write_text("")
-    with pytest.raises(UsageError, match="holds no results"):
-        load(results)
 
 
 def test_what_may_not_be_read_or_listed_is_not_called_none(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

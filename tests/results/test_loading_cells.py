@@ -76,19 +76,3 @@ class TestTrial:
         }
         assert {name: array.tolist() for name, array in trial.weights.items()} == {"encoder.body": [5, 50]}
         assert trials[0].weights == {}, "they were not kept"
-
-    @pytest.mark.parametrize("damage", ["torn", "damaged"])
-    def test_weights_are_part_of_a_whole_record_and_not_looked_at_for_its_rows(
-        self, damage: str, store: CellStore, results: Path
-    ) -> None:
-        store.add(with_weights(some_record([0])))
-        store.add(some_record([1]))
-        (weights,) = store.folder.rglob("weights.safetensors")
-        content = bytearray(weights.read_bytes())
-        content[-1] ^= 1
-        weights.write_bytes(content[: -1 if damage == "torn" else None])
-
-        with pytest.warns(UserWarning, match=rf"is left out: weights\.safetensors is {damage}"):
-            assert [each.row["trial"] for each in load_trials(store.fingerprint, results)] == [1]
-        if damage == "damaged":
-            assert load_cell(store.fingerprint, results).trials["trial"].tolist() == [0, 1]

@@ -3,7 +3,6 @@
 import os
 import socket
 import time
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,19 +112,6 @@ def test_a_folder_that_another_user_has_closed_gets_no_note_and_stops_nothing(
     note_data(results, source, DATA, source.stamps())
 
     assert known_data(results, source) is None
-
-
-def test_a_damaged_note_is_named_once_however_often_it_is_looked_at(
-    results: Path, source: SomeSource, note: Path
-) -> None:
-    note.write_text("{")
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        for _ in range(3):
-            known_data(results, source)
-
-    assert [warning.category for warning in caught] == [RecordWarning]
 
 
 def test_what_may_not_be_read_is_not_called_damaged(
