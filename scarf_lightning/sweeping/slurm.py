@@ -9,6 +9,7 @@ A task that runs out of time, or that another job pre-empts, gives its claims ba
 finished, so no accounting is needed.
 """
 
+import math
 import shlex
 import subprocess
 import sys
@@ -31,7 +32,7 @@ ARRAY = "array"
 """The name of the file that names an array."""
 MINUTES_AT_LEAST, TIMES_AS_LONG = 30, 3
 """The time limit of a task at least, and over the time that the plan expects: it may be wrong, and a node slower."""
-LOOK_EVERY = 5.0
+LOOK_EVERY = 2.0
 """Seconds between looks at the queue."""
 SECONDS_OF_NOTICE = 120
 """Time between the signal that a task's time is nearly over, and its end."""
@@ -77,68 +78,69 @@ class Slurm:
     say: Callable[[str], None]
 
     def __call__(self, groups: Sequence[Group]) -> None:
-        """Submit the cells that no array has yet, and wait for all.
+        """Wait for the arrays that have some of these cells, or submit one. The run launches what is left then.
 
         Raises:
             UsageError: there is no Slurm here, or it refuses the array.
             RuntimeError: no task has trained a cell.
         """
         cells = [each.cell for group in groups for each in group.cells]
-        results, keys = cells[0].results, {cell.key for cell in cells}
-        arrays = dict[Path, Array]()
+        arrays = dict[Path, int]()
         # An earlier command may have left an array, because it detached or was killed.
-        for folder, array in known_arrays(results).items():
-            if not keys.isdisjoint(array.cells):
-                if is_in_queue(array):
-                    self.say(f"Waiting for the job array {array.number}, which an earlier command left in the queue.")
-                    arrays[folder] = array
-                else:
-                    forget(folder)
-        queued, jobs = {key for array in arrays.values() for key in array.cells}, make_jobs(groups, "slurm")
-        for job in jobs:
-            job.cells = [cell for cell in job.cells if cell.key not in queued]
-        if jobs := [job for job in jobs if job.cells]:
-            folder = write_jobs(jobs, results)
-            arrays[folder] = self._submit(jobs, folder)
-        numbers = " ".join(str(array.number) for array in arrays.values())
+        for folder, array in known_arrays(cells[0].results).items():
+            if not any(cell.key in array.cells for cell in cells):
+                continue
+            if is_in_queue(str(array.number)):
+                arrays[folder] = array.number
+                self.say(f"Waiting for the job array {array.number}, which an earlier command left in the queue.")
+            else:
+                forget(folder)
+        if not arrays:
+            jobs = make_jobs(groups, "slurm")
+            folder = write_jobs(jobs, cells[0].results)
+            try:
+                arrays[folder] = self._submit(jobs, folder)
+            except UsageError:
+                forget(folder)
+                raise
+        numbers = ",".join(map(str, arrays.values()))
         if self.options.detach:
             raise Detached(
                 f"The job array {numbers} is in the queue with {counted(len(cells), 'cell')}. The same command waits "
-                f"for it; `scancel {numbers}` ends it."
+                f"for it; `scancel {numbers.replace(',', ' ')}` ends it."
             )
         try:
-            self._wait(*arrays.values())
-            # Single cells that wait are launched again by the run. If all do, no task began, and a log says why.
-            logs = [str(log) for folder in arrays for log in folder.glob("*.log") if log.stat().st_size]
-            if logs and all(each.state is State.WAITING for each in survey(cells)):
-                arrays.clear()
-                raise RuntimeError(f"No task of the job array {numbers} finished a cell; see {logs[0]}")
+            _wait(numbers)
         # Also at Ctrl-C and at a time limit: tasks that nobody waits for would train on.
         except BaseException:
-            _cancel(*arrays.values())
-            raise
-        finally:
+            _slurm("scancel", *numbers.split(","))
+            # Until they have given their claims back. A dead controller must not hold the command for ever.
+            _wait(numbers, PATIENCE)
             for folder in arrays:
                 forget(folder)
+            raise
+        # Single cells that wait are launched again by the run. If all do, no task could begin, and a log says why.
+        logs = [str(log) for folder in arrays for log in folder.glob("*.log") if log.stat().st_size]
+        if logs and all(each.state is State.WAITING for each in survey(cells)):
+            raise RuntimeError(f"No task of the job array {numbers} finished a cell; see {logs[0]}")
+        for folder in arrays:
+            forget(folder)
 
-    def _submit(self, jobs: Sequence[Job], folder: Path) -> Array:
-        """The array that trains jobs, whose files are in this folder."""
+    def _submit(self, jobs: Sequence[Job], folder: Path) -> int:
+        """The number of the array that trains jobs, whose files are in this folder."""
         # `exec` puts Python in the place of the shell, so that signals reach it.
         command = shlex.join([sys.executable, "-m", "scarf_lightning.cli.job", str(folder)])
         script = folder / "task.sh"
         write_whole(script, "\n".join(["#!/bin/bash", *self.options.setup, f"exec {command}", ""]))
-        try:
-            printed = _slurm("sbatch", "--parsable", *self._arguments(jobs, folder), str(script))
-            # On a federation of clusters sbatch prints the cluster's name behind a semicolon.
-            array = Array(int(printed.partition(";")[0]), [cell.key for job in jobs for cell in job.cells])
-        except (UsageError, ValueError) as error:
-            forget(folder)
-            if isinstance(error, UsageError):
-                raise
-            raise UsageError(f"sbatch printed {printed!r} in place of a job's number; see `squeue --me`.") from error
+        printed = _slurm("sbatch", "--parsable", *self._arguments(jobs, folder), str(script))
+        # On a federation of clusters sbatch prints the cluster's name behind a semicolon.
+        number = printed.strip().partition(";")[0]
+        if not number.isdecimal():
+            raise UsageError(f"sbatch printed {printed!r} in place of a job's number; see `squeue --me`.")
+        array = Array(int(number), [cell.key for job in jobs for cell in job.cells])
         write_whole(folder / ARRAY, sealed(asdict(array)))
-        self.say(f"The job array {array.number} has {counted(len(jobs), 'task')}.")
-        return array
+        self.say(f"The job array {number} has {counted(len(jobs), 'task')}.")
+        return array.number
 
     def _arguments(self, jobs: Sequence[Job], folder: Path) -> list[str]:
         """The options of sbatch."""
@@ -164,16 +166,6 @@ class Slurm:
         # The user's own come last, where they replace ours.
         return [*given, "--requeue", *asked.sbatch]
 
-    def _wait(self, *arrays: Array) -> None:
-        """Return when no task of these arrays is in the queue any more."""
-        for array in arrays:
-            is_left = True
-            while is_left:
-                time.sleep(LOOK_EVERY)
-                # While the controller restarts or is busy, the array goes on without it.
-                with suppress(UsageError):
-                    is_left = is_in_queue(array)
-
 
 def known_arrays(results: Path) -> dict[Path, Array]:
     """The arrays that commands have submitted for a results folder and not seen to their end, by their folders. A
@@ -191,14 +183,14 @@ def known_arrays(results: Path) -> dict[Path, Array]:
     return arrays
 
 
-def is_in_queue(array: Array) -> bool:
-    """Whether a task of an array is pending or running.
+def is_in_queue(numbers: str) -> bool:
+    """Whether a task of arrays, given by their numbers with commas, is pending or running.
 
     Raises:
         UsageError: the controller does not answer.
     """
     try:
-        return bool(_slurm("squeue", "--noheader", "--array", f"--jobs={array.number}").strip())
+        return bool(_slurm("squeue", "--noheader", "--array", f"--jobs={numbers}").strip())
     except UsageError as error:
         # Slurm forgets jobs some minutes after they end. This is its answer once it has forgotten all of them.
         if "Invalid job id" in str(error):
@@ -206,14 +198,15 @@ def is_in_queue(array: Array) -> bool:
         raise
 
 
-def _cancel(*arrays: Array) -> None:
-    """Take arrays out of the queue, and wait until their tasks have given their claims back and ended."""
-    for array in arrays:
-        _slurm("scancel", str(array.number))
-        # A dead controller must not hold the command for ever.
-        deadline = time.monotonic() + PATIENCE
-        while is_in_queue(array) and time.monotonic() < deadline:
-            time.sleep(0.5)
+def _wait(numbers: str, seconds: float = math.inf) -> None:
+    """Return when no task of these arrays is in the queue any more, or after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        # While the controller restarts or is busy, the array goes on without it.
+        with suppress(UsageError):
+            if not is_in_queue(numbers):
+                return
+        time.sleep(LOOK_EVERY)
 
 
 def _slurm(program: str, *arguments: str) -> str:

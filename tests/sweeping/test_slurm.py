@@ -109,22 +109,16 @@ def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
     assert re.search(r"^exec \S*python\S* -m scarf_lightning.cli.job \S+/chunks/[0-9a-f]{32}$", script, re.MULTILINE)
 
 
-def test_cells_in_the_queue_are_not_submitted_again(programs: Programs) -> None:
+def test_an_array_in_the_queue_is_waited_for_before_another_is_submitted(programs: Programs, tmp_path: Path) -> None:
     with pytest.raises(Detached):
         launch(2, detach=True)
-    programs.answer("sbatch", "18\n")
-    programs.answer("squeue", "17_0\n17_1\n", "17_0\n18_0\n", "")
+    programs.answer("squeue", "17_0\n17_1\n", "17_0\n", "")
     said: list[str] = []
-
     launch(3, said)
 
-    first, second = programs.calls("sbatch")
-    assert "--array=0-1%256" in first
-    assert "--array=0-0%256" in second
-    assert said == [
-        "Waiting for the job array 17, which an earlier command left in the queue.",
-        "The job array 18 has 1 task.",
-    ]
+    assert len(programs.calls("sbatch")) == 1
+    assert said == ["Waiting for the job array 17, which an earlier command left in the queue."]
+    assert known_arrays(tmp_path / "results") == {}
 
 
 @pytest.mark.parametrize("number", ["17", "--user=root", -1, None, 17.5])
@@ -156,8 +150,8 @@ def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Slurm, "_wait", interrupted)
-    programs.answer("squeue", "")
+    monkeypatch.setattr(slurm.time, "sleep", interrupted)
+    programs.answer("squeue", "17_0\n", "")
 
     with pytest.raises(KeyboardInterrupt):
         launch(2)
@@ -173,7 +167,7 @@ def test_the_log_of_tasks_that_finish_nothing_is_named(
         (folder,) = known_arrays(tmp_path / "results")
         (folder / "0.log").write_text("bash: module: command not found\n", encoding="utf-8")
 
-    monkeypatch.setattr(Slurm, "_wait", print_an_error)
+    monkeypatch.setattr(slurm, "_wait", print_an_error)
 
     with pytest.raises(RuntimeError, match=r"^No task of the job array 17 finished a cell; see .*/0\.log$"):
         launch(1)
@@ -183,7 +177,7 @@ def test_where_slurm_is_not_installed_a_sentence_says_so(in_tmp: Path, monkeypat
     monkeypatch.setenv("PATH", str(in_tmp))
 
     with pytest.raises(UsageError, match=r"there is no squeue here; run this on a login node"):
-        is_in_queue(Array(17, []))
+        is_in_queue("17")
 
 
 def test_options_have_limits() -> None:
