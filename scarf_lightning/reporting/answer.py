@@ -31,7 +31,7 @@ def answer_sections(answers: Answers) -> list[Section]:
     picture = effects_picture(answers.comparisons, options)
     if is_curve:
         competitors = [effect for effect in answers.comparisons if effect.kind == "competitor"]
-        picture = label_curve(results, options, competitors)
+        picture = label_curve(options, competitors)
     blocks: list[Block] = [*map(Paragraph, texts), picture, _first_table(answers)]
     blocks += map(Paragraph, trials_sentence(answers.asked, options.rope))
     blocks += _reservations(results)

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -17,7 +17,6 @@ from ..verdicts.effects import Cell, Effect, level_over
 from ..verdicts.verdict import Basis
 from ..verdicts.words import effect_in_words, references, shown_answer, signed, unsigned
 from .blocks import Picture
-from .cell_results import CellResults
 from .names import shortened
 from .report_options import ReportOptions
 from .style import COLOURS, GREY, PAGE, colour, marker, new_figure, styled
@@ -163,7 +162,7 @@ Point = tuple[float, Interval]
 """A number of labelled rows, and the metric there."""
 
 
-def label_curve(results: CellResults, options: ReportOptions, effects: Sequence[Effect]) -> Picture:
+def label_curve(options: ReportOptions, effects: Sequence[Effect]) -> Picture:
     """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
     metric = options.measure
     references = dict.fromkeys(effect.reference for effect in effects)
@@ -174,7 +173,7 @@ def label_curve(results: CellResults, options: ReportOptions, effects: Sequence[
             # Several competitors share a reference.
             if cell not in points:
                 points.append(cell)
-    lines = {name: [_point(cells, results, metric) for cells in curve.values()] for name, curve in by_name.items()}
+    lines = {name: [_point(cells, metric) for cells in curve.values()] for name, curve in by_name.items()}
     words = []
     for name, line in lines.items():
         levels = [f"{metric.shown(level.mean)} with {n_labels:g}" for n_labels, level in line]
@@ -188,11 +187,9 @@ def label_curve(results: CellResults, options: ReportOptions, effects: Sequence[
     )
 
 
-def _point(cells: Sequence[Cell], results: CellResults, metric: Metric) -> Point:
+def _point(cells: Sequence[Cell], metric: Metric) -> Point:
     """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
-    trials = pd.concat([results.trials_of(cell.key) for cell in cells])
-    # Rows of older versions lack the labels in all.
-    return float(trials["n_labels"].fillna(trials["n_labelled"]).median()), level_over(cells, metric)
+    return median(cell.n_labels for cell in cells), level_over(cells, metric)
 
 
 @styled()

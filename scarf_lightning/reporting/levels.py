@@ -9,7 +9,7 @@ from ..metrics import Metric
 from ..results import Predictions, Rows, read_cell, read_predictions, values_of
 
 if TYPE_CHECKING:
-    from ..verdicts.frame import Trials
+    from ..verdicts.trials import Trials
     from .cell_results import CellResults
 
 
@@ -80,8 +80,7 @@ def trials_by_metric(
         split: of its rows; None for results of an old version, which do not record it.
     """
     # These import pandas and SciPy.
-    from ..verdicts.frame import Trials, measured
-    from ..verdicts.trial_rows import Split, rows_by_metric
+    from ..verdicts.trials import Trials, measured, rows_by_metric
 
     numbers = list(column("trial"))
     values: dict[str, dict[Hashable, float]] = {}
@@ -97,7 +96,7 @@ def trials_by_metric(
                 rows[name][trial] = measured(tested, values[name][trial])
     n_test, n_labelled = _median(column("n_test")), _median(column("n_labelled"))
     ratio = overlap_ratio(*median_sizes({name: column(name) for name in SIZES}))
-    return [Trials(values[each.name], rows[each.name], Split(split, n_labelled), ratio, n_test) for each in metrics]
+    return [Trials(values[each.name], rows[each.name], split, n_labelled, ratio, n_test) for each in metrics]
 
 
 def level_of(results: "CellResults", cell: int, metric: Metric) -> Interval:

@@ -1,5 +1,6 @@
 """The effects of a report's cells, as the page, the terminal and loggers show them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from ..verdicts.answers import UNDECIDED
 from ..verdicts.effects import Cell, Effect, Sums, answered, frame_of
 from ..verdicts.planning import Plan, Product, effects_of
 from ..verdicts.words import sentences
+from ..verdicts.worth import Worth, worths_of
 from .blocks import named
 from .cell_results import CellResults
 from .learning import LEARNS_NOTHING
@@ -18,7 +20,6 @@ from .levels import trials_of
 from .names import text_of
 from .remembered_looks import looks_at, remember_looks
 from .report_options import ReportOptions
-from .worth_table import Valued, worths
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,10 @@ class Answers:
         return [each for each in self.effects if not each.is_baseline] or self.effects
 
     @cached_property
-    def worths(self) -> Sequence[Valued]:
+    def worths(self) -> Sequence[tuple[Effect, Worth]]:
         """The worth in labels of each competitor, over numbers of labels."""
-        return worths(self.comparisons, self.results, self.options.measure)
+        metric = self.options.measure
+        return worths_of(self.comparisons, cells_in(self.results, metric), metric)
 
     @property
     def is_star(self) -> bool:
@@ -114,6 +116,9 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
     competing = results.competition
     # A context that all cells share says nothing, unless it is a number of labels.
     is_said = len(set(competing.contexts.values())) > 1 or competing.budgets is not None
+    trials = results.trials
+    # Rows of older versions lack the labels in all.
+    n_labels = trials["n_labels"].fillna(trials["n_labelled"]).astype(float).groupby(trials["cell"]).median()
     cells = []
     for label, row in results.rows.items():
         is_baseline = row["method"] == LEARNS_NOTHING
@@ -124,6 +129,7 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
             options={column: text_of(row[column]) for column in results.axes if row.get(column) is not None},
             context=competing.contexts[label] if is_said else "",
             labels=None if competing.budgets is None else competing.budgets[label],
+            n_labels=n_labels.get(label, math.nan),
             key=label,
             fault="" if is_baseline else results.sign_of(label),
             has_network=row.get("network") is not None,

@@ -14,7 +14,6 @@ from .answers import ANSWERS, Answer, Levels, answer_of
 from .centres import median_gain, median_levels
 from .compare import ComparedResults, compare
 from .effects import Cell, Effect, answered, frame_of
-from .frame import Trials, combined, verdict_on
 from .influence import added_values, row_values
 from .pairs import (
     Grid,
@@ -34,6 +33,7 @@ from .pairs import (
 from .power import chance_of_answer
 from .rows_and_fits import ErrorParts, error_parts, unseen_values
 from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
+from .trials import Trials, combined, verdict_on
 from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables, rows_interval
 from .worth import Worth, worth_in_labels
 

@@ -1,23 +1,22 @@
 """The door to the evaluator: effects of results of any library, from a frame of metrics or of predictions."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
 import pandas as pd
 
 from ..errors import UsageError
-from ..intervals import FEWEST_TABLES, TEST_TO_TRAIN
+from ..intervals import TEST_TO_TRAIN
 from ..metrics import Metric, metric_named
 from .answers import MARGIN
-from .effects import ON, Cell, Effect, Sums, answered, frame_of
-from .frame_columns import Splits, Tables, check_frame, levels_of_tables, tables_by_labels
+from .effects import Cell, Effect, Sums, answered, frame_of
+from .frame import cells_of
 from .looks import Look
 from .planning import Plan, effects_of
-from .scores import NOT_USED
 from .words import sentences
-from .worth import Worth, worth_of_trials, worth_sentence
+from .worth import Worth, worth_sentence, worths_of
 
 
 @dataclass(frozen=True)
@@ -28,21 +27,31 @@ class ComparedResults:
         metric: what competitors are compared by.
         margin: a difference no larger than this is of no practical consequence.
         effects: of the axes and their interactions, the changes of a star, or the competitors, best first.
-        levels: a row a table and competitor: ``dataset, competitor, mean, low, high, trials``; ``labels`` if they were
-            given.
+        cells: of the frame.
         worths: over six tables or more and several numbers of labels, the worth of each competitor at each of them.
     """
 
     metric: Metric
     margin: float
     effects: Sequence[Effect]
-    levels: pd.DataFrame
+    cells: Sequence[Cell]
     worths: Sequence[tuple[Effect, Worth]] = ()
 
     @property
     def frame(self) -> pd.DataFrame:
         """The frame of effects, see `effects.frame_of`."""
         return frame_of(self.effects)
+
+    @property
+    def levels(self) -> pd.DataFrame:
+        """A row a table and competitor: ``dataset, competitor, mean, low, high, trials``; ``labels`` if they vary."""
+        rows = []
+        for cell in self.cells:
+            mean, low, high = cell.trials.level(self.metric)
+            row = {"dataset": cell.table, "competitor": cell.name, "labels": cell.labels}
+            rows.append(row | {"mean": mean, "low": low, "high": high, "trials": len(cell.trials.values)})
+        levels = pd.DataFrame(rows)
+        return levels.drop(columns="labels") if levels["labels"].isna().all() else levels
 
     @property
     def worth_frame(self) -> pd.DataFrame:
@@ -119,12 +128,7 @@ def compare(
     measure = metric_named(metric)
     _check_options(margin, test_to_train, n_trained, measure)
     before = _looks(looks)
-    check_frame(frame)
-    options: dict[str, dict[str, str]] = {}
-    if factors:
-        frame, options = _with_competitors(frame, factors)
-    by_labels = tables_by_labels(frame, labels, measure, Splits(test_to_train, n_trained))
-    cells = _cells(by_labels, options)
+    cells = cells_of(frame, measure, factors, labels, test_to_train=test_to_train, n_trained=n_trained)
     if not cells:
         raise UsageError(f"The frame has no value of {measure.name}; fill its column.")
     if reference is None and not factors:
@@ -132,17 +136,11 @@ def compare(
         raise UsageError(f"compare needs a reference; the competitors of this frame are: {names}.")
     named = None if reference is None else str(reference)
     # The first setting is the usual one.
-    found, _ = effects_of(Plan(cells, factors, factors, named, cells[0].options), Sums(measure, margin))
-    if not found:
+    plan, by = Plan(cells, factors, factors, named, cells[0].options), Sums(measure, margin)
+    effects = answered(effects_of(plan, by)[0], margin, lambda _: before)
+    if not effects:
         raise UsageError("No other competitor shares a table and a trial with the reference; name another one.")
-    effects = answered(found, margin, lambda _: before)
-    return ComparedResults(
-        metric=measure,
-        margin=margin,
-        effects=effects,
-        levels=levels_of_tables(by_labels, measure, with_labels=labels is not None),
-        worths=[(each, worth) for each in effects if (worth := _worth(by_labels, each, measure))],
-    )
+    return ComparedResults(measure, margin, effects, cells, worths_of(effects, cells, measure))
 
 
 def _check_options(margin: float, test_to_train: float, n_trained: float, metric: Metric) -> None:
@@ -162,52 +160,3 @@ def _looks(trials: Sequence[int]) -> list[Look]:
     if not isinstance(trials, Sequence) or not all(isinstance(n, Integral) and n >= 1 for n in trials):
         raise UsageError(f"looks={trials} needs a list of whole numbers from 1 up, such as looks=[5, 10].")
     return [Look(n) for n in trials]
-
-
-def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
-    """The frame with a competitor for each setting of the factors, and the values of each."""
-    if isinstance(factors, str) or len(set(factors)) < max(2, len(factors)):
-        raise UsageError("factors needs two columns or more, each once; one is a competitor.")
-    for column in factors:
-        if column not in frame.columns:
-            raise UsageError(f"The frame lacks the column {column}, which factors names.")
-    values = frame[list(factors)].astype(object)
-    settings = list(values.where(values.notna(), None).itertuples(index=False, name=None))
-    names, options = [], {}
-    for setting in settings:
-        its = {axis: _text_of(value) for axis, value in zip(factors, setting, strict=True) if value is not None}
-        names.append(", ".join(its.get(axis, NOT_USED) for axis in factors))
-        options[names[-1]] = its
-    return frame.assign(competitor=names), options
-
-
-def _text_of(value: Hashable) -> str:
-    """A value as the command line has it: 1.0 is 1."""
-    return str(value).removesuffix(".0")
-
-
-def _cells(by_labels: Mapping[float, Tables], options: Mapping[str, Mapping[str, str]]) -> list[Cell]:
-    """The cells of a frame. Each of two to five tables is a context, because a claim over tables needs six."""
-    tables = dict.fromkeys(table for placed in by_labels.values() for table, _ in placed)
-    are_few = 1 < len(tables) < FEWEST_TABLES
-    cells = []
-    for n, placed in by_labels.items():
-        labels = "" if math.isnan(n) else f"{n:,g} labels"
-        for (table, name), trials in placed.items():
-            context = f"{ON}{table}" + (f" with {labels}" if labels else "") if are_few else labels
-            number = n if labels else None
-            cells.append(Cell(table, name, trials, options.get(name, {}), context, number))
-    return cells
-
-
-def _worth(by_labels: Mapping[float, Tables], effect: Effect, metric: Metric) -> Worth | None:
-    """The worth of a competitor at one number of labels, over the tables that it shares with the reference."""
-    if effect.kind != "competitor" or effect.labels is None or len(effect.cells) < FEWEST_TABLES:
-        return None
-    here = by_labels[effect.labels]
-    trials = [here[table, effect.what] for table in effect.cells]
-    curves = []
-    for table in effect.cells:
-        place = table, effect.reference
-        curves.append({n: tables[place] for n, tables in by_labels.items() if place in tables})
-    return worth_of_trials(trials, curves, effect.labels, metric)

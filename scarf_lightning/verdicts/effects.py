@@ -16,8 +16,8 @@ from ..errors import counted
 from ..intervals import Interval
 from ..metrics import Metric
 from .answers import ALONE, HELPING, HURTING, MARGIN, UNDECIDED, Answer, Levels, answer_of, needed_together
-from .frame import Trials, combined, verdict_on
 from .looks import Look
+from .trials import Trials, combined, verdict_on
 from .verdict import Verdict, after_looks, decided
 
 Kind = Literal["axis", "interaction", "change", "competitor"]
@@ -39,6 +39,7 @@ class Cell:
         options: the value of each axis that it uses, as a text.
         context: what it shares with the cells that it is compared with: ``20 labels``, ``on iris``, ``seed 1``.
         labels: how many labels training sees, infinity for all; None if that does not vary.
+        n_labels: the labels as they were counted; NaN if nobody did.
         key: by which the caller finds it again.
         fault: the sign that it has learnt nothing; empty if there is none.
         has_network: false for a model of another library, which is ahead or behind and does not help or hurt.
@@ -51,6 +52,7 @@ class Cell:
     options: Mapping[str, str] = field(default_factory=dict)
     context: str = ""
     labels: float | None = None
+    n_labels: float = math.nan
     key: Any = None
     fault: str = ""
     has_network: bool = True

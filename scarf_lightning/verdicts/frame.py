@@ -1,252 +1,210 @@
-"""Trials of competitors, and what is known of them: the level of one, the difference of two, and means over several.
+"""A long frame of metrics or of predictions as cells.
 
-All that is shown of a difference or a level is made here, of results of any library and of ours alike.
+A frame has the columns ``dataset``, ``trial`` and ``competitor``, or several that stand in its place; one with numbers
+of labels, if they vary; and one of these:
+
+- **metrics**, a row a trial: a column of the metric's name, empty where a trial has no value;
+- **predictions**, a row a test row of a trial: ``row``, its number in the table, by which it has one ``label`` in all
+  trials, and ``prediction``, a class or a number, or a column ``probability_CLASS`` for each class.
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from ..intervals import FEWEST, FIXED_SPLITS, TEST_TO_TRAIN, Interval, mean_interval
-from ..metrics import Metric
-from .answers import MARGIN
-from .rows_and_fits import Integers
-from .scores import Floats
-from .trial_rows import RowsOfTrial, Split, judge_trials, level_of_trials
-from .verdict import Ends, Verdict, judge, judge_tables, no_verdict
+from ..errors import UsageError
+from ..intervals import FEWEST_TABLES, UNBOUNDED
+from ..metrics import FRACTION, Labels, Metric
+from .effects import ON, Cell
+from .scores import NOT_USED, Floats
+from .trials import RowsOfTrial, Trials, rows_by_metric
 
-NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
-PRIME = 1_000_003
-ROUNDING = 1e-9
-"""A mean over rows that is farther from the metric of its trial was made of rounded predictions."""
+KEYS = ["dataset", "trial", "competitor"]
+PROBABILITY = "probability_"
+"""Columns that begin with it hold the probability of the class that follows."""
+ROUNDING = 1e-6
+"""The part by which float32 may change a number."""
+ROUNDED = 0.005
+"""The most by which a probability of two decimals is rounded."""
 
+N_LABELS = "number of labels"
+"""The column of the numbers of labels, by a name that no user's column has."""
 
-@dataclass(frozen=True)
-class Trials:
-    """The trials of one competitor on one table.
-
-    Attributes:
-        values: of the metric, by trial.
-        rows: the test rows with their values, by trial; only of trials whose predictions are known.
-        split: how trials draw their rows.
-        test_to_train: as `overlap_ratio` gives it; used without predictions.
-        n_test: test rows of a trial, infinite if unknown.
-    """
-
-    values: Mapping[Hashable, float]
-    rows: Mapping[Hashable, RowsOfTrial] = field(default_factory=dict)
-    split: Split = Split()
-    test_to_train: float = TEST_TO_TRAIN
-    n_test: float = math.inf
-
-    @property
-    def mean(self) -> float:
-        """The mean over trials; NaN without any."""
-        return float(np.mean(list(self.values.values()))) if self.values else math.nan
-
-    def level(self, metric: Metric) -> Interval:
-        """The mean over trials with its interval, whose ends are NaN if the error is unknown.
-
-        It is that of rows and fits if all trials have kept their predictions, for it must be that of this mean.
-        """
-        n = len(self.values)
-        known = [self.rows[trial] for trial in self.values if trial in self.rows]
-        if len(known) == n >= FEWEST:
-            return level_of_trials(known, metric, self.split)._replace(mean=self.mean)
-        # The spread of trials that share their test rows does not show the error of these rows.
-        if self.split.name in FIXED_SPLITS:
-            return Interval(self.mean, math.nan, math.nan)
-        return mean_interval(list(self.values.values()), self.test_to_train, n_test=self.n_test, bounds=metric.bounds)
+ByName = dict[str, tuple[dict[Hashable, float], dict[Hashable, RowsOfTrial]]]
+"""By competitor, the values and the test rows of its trials."""
 
 
-def measured(rows: RowsOfTrial, value: float) -> RowsOfTrial:
-    """The rows of a trial with values whose mean is the metric that the trial was measured by.
-
-    Predictions of older records are rounded, so that a tie may have another class than it had.
-    """
-    offset = value - float(rows.values.mean())
-    if abs(offset) <= ROUNDING * max(1.0, abs(value)):
-        return rows
-    return replace(rows, values=rows.values + offset)
-
-
-def verdict_on(
-    pairs: Sequence[tuple[Trials, Trials]],
+def cells_of(
+    frame: Any,
     metric: Metric,
-    margin: float = MARGIN,
+    factors: Sequence[str] = (),
+    labels: str | None = None,
     *,
-    sizes: Sequence[Trials] = (),
-    reach: float = 1.0,
-) -> Verdict:
-    """The verdict on a competitor beside its reference, over all tables on which they have a common trial.
+    test_to_train: float,
+    n_trained: float = math.inf,
+) -> list[Cell]:
+    """The cells of a frame, ascending in their numbers of labels.
 
     Args:
-        pairs: the competitor and the reference on each table.
-        metric: of their values.
-        margin: a difference no larger than this is of no practical consequence.
-        sizes: for metrics whose differences are relative, the trials that they are parts of, by table; those of the
-            reference if not given.
-        reach: the largest difference, in widths of the metric's bounds; 2 for the difference of two differences.
+        frame: as above.
+        metric: that it holds, or that its predictions are measured by.
+        factors: columns in place of ``competitor``.
+        labels: the column with the numbers of labels.
+        test_to_train, n_trained: as `Trials` has them.
+
+    Raises:
+        UsageError: a column is missing or holds an impossible value, or a trial occurs twice.
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> frame = pd.DataFrame({"dataset": ["wine"], "trial": [0], "competitor": ["tree"], "accuracy": [0.9]})
+    >>> (cell,) = cells_of(frame, metric_named("accuracy"), test_to_train=0.25)
+    >>> cell.table, cell.name, cell.trials.values
+    ('wine', 'tree', {0: 0.9})
     """
-    tables: list[_OneTable] = []
-    for table, (first, second) in enumerate(pairs):
-        common = _common(first, second)
-        if not common:
-            continue
-        base = sizes[table] if sizes else second
-        size = _size([base.values[trial] for trial in common], metric)
-        differences = _differences(first, second, common, metric, size)
-        tables.append(_OneTable(first, second, base, common, differences, size))
-    if not tables:
-        return no_verdict(np.empty(0))
-    if len(tables) == 1:
-        bounds = _bounds_of_differences(tables[0], metric, reach)
-        return _verdict_within(_table_verdict(tables[0], metric, margin, reach), bounds)
-    # Tables may have different numbers of trials; NaN fills up the shorter ones.
-    padded = np.full((len(tables), max(len(each.common) for each in tables)), np.nan)
-    for row, each in zip(padded, tables, strict=True):
-        row[: len(each.common)] = each.differences
-    return judge_tables(padded, margin=margin)
+    if not isinstance(frame, pd.DataFrame) or not frame.columns.is_unique:
+        raise UsageError("compare needs a DataFrame of pandas whose columns have names of their own.")
+    is_measured = metric.name in frame.columns
+    columns = [metric.name] if is_measured else _predicted_columns(frame, metric)
+    for column in (*KEYS[:2], *(factors or KEYS[2:]), *filter(None, [labels]), *columns):
+        if column not in frame.columns:
+            raise UsageError(
+                f"The frame lacks the column {column}; it needs {', '.join(KEYS)}, and {metric.name} for each trial or "
+                "row, label and prediction for each test row."
+            )
+    frame, options = _with_competitors(frame, factors) if factors else (frame, {})
+    whole = KEYS if is_measured else [*KEYS, *columns]
+    if frame[whole].isna().any(axis=None):
+        raise UsageError(f"The frame has rows without a value of {', '.join(whole)}; fill or drop these rows.")
+    numbers = _numbers(frame, labels) if labels else np.zeros(len(frame))
+    if labels and not (numbers > 0).all():
+        raise UsageError(f"The column {labels} holds a number of labels that is not above zero.")
+    # Names may be numbers in one part of a frame and texts in another.
+    frame = frame.assign(**{key: frame[key].astype(str) for key in ("dataset", "competitor")}, **{N_LABELS: numbers})
+    twice = frame.duplicated([N_LABELS, *KEYS, *([] if is_measured else ["row"])])
+    if twice.any():
+        raise UsageError(f"{_place(frame[twice])} has a row twice; keep one of the two.")
+    # A claim over tables needs six, so each of fewer is a context of its own.
+    are_few = 1 < frame["dataset"].nunique() < FEWEST_TABLES
+    cells = []
+    for (n, table), its in frame.sort_values(N_LABELS, kind="stable").groupby([N_LABELS, "dataset"], sort=False):
+        in_words = f"{n:,g} labels" if labels else ""
+        context = " with ".join(filter(None, (f"{ON}{table}", in_words))) if are_few else in_words
+        by_name = _measured(its, metric) if is_measured else _predicted(its, metric, columns[2:])
+        for name, (values, rows) in by_name.items():
+            trials = Trials(values, rows, None, n_trained, test_to_train)
+            cells.append(Cell(table, name, trials, options.get(name, {}), context, n if labels else None, n))
+    return cells
 
 
-def combined(several: Sequence[Trials], weight: float | None = None) -> Trials:
-    """Several competitors as one: the weighted sum of their values, by trial and by row; their mean by default.
-
-    Only trials that all of them have are in it, and only rows that all of them tested.
-
-    >>> combined([Trials({0: 0.5, 1: 1.0}), Trials({0: 1.0})]).values
-    {0: 0.75}
-    """
-    first, *others = several
-    weight = 1 / len(several) if weight is None else weight
-    if not others and weight == 1:
-        return first
-    values: dict[Hashable, float] = {}
-    rows: dict[Hashable, RowsOfTrial] = {}
-    for trial in first.values:
-        if not all(trial in other.values for other in others):
-            continue
-        values[trial] = weight * sum(each.values[trial] for each in several)
-        tested = [each.rows[trial] for each in several if trial in each.rows]
-        if len(tested) == len(several) and _are_same_rows(tested):
-            rows[trial] = _combined_rows(tested, weight)
-    # The most rows of any of them, since a row that is in more training sets moves the values by more.
-    n_trained = max(each.split.n_trained for each in several)
-    return replace(first, values=values, rows=rows, split=replace(first.split, n_trained=n_trained))
+def _predicted_columns(frame: pd.DataFrame, metric: Metric) -> list[str]:
+    """The columns of predictions: probabilities of the classes stand in place of a prediction."""
+    probabilities = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
+    if not probabilities or "number" in metric.targets:
+        probabilities = ["prediction"]
+    return ["row", "label", *probabilities]
 
 
-def _combined_rows(tested: Sequence[RowsOfTrial], weight: float) -> RowsOfTrial:
-    """The test rows of one trial with the weighted sum of several competitors' values."""
-    # Copies are rows that all of them predict alike: one number for the numbers of all. It wraps around.
-    codes: Integers = np.zeros(len(tested[0].rows), dtype=np.int64)
-    for each in tested:
-        codes = codes * PRIME + each.codes
-    shown = [each.shown for each in tested if each.shown is not None]
-    return RowsOfTrial(
-        rows=tested[0].rows,
-        values=weight * np.sum([each.values for each in tested], axis=0),
-        added=weight * np.sum([each.added for each in tested], axis=0),
-        codes=codes,
-        one_class=all(each.one_class for each in tested),
-        shown=np.any(shown, axis=0) if shown else None,
-    )
+def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
+    """The frame with a competitor for each setting of the factors, and the options of each."""
+    if isinstance(factors, str) or len(set(factors)) < max(2, len(factors)):
+        raise UsageError("factors needs two columns or more, each once; one is a competitor.")
+    names, options = [], {}
+    for setting in frame[list(factors)].itertuples(index=False, name=None):
+        used = {axis: value for axis, value in zip(factors, setting, strict=True) if pd.notna(value)}
+        # As the command line has it: 1.0 is 1.
+        its = {axis: str(value).removesuffix(".0") for axis, value in used.items()}
+        names.append(", ".join(its.get(axis, NOT_USED) for axis in factors))
+        options[names[-1]] = its
+    return frame.assign(competitor=names), options
 
 
-def _are_same_rows(tested: Sequence[RowsOfTrial]) -> bool:
-    return all(np.array_equal(each.rows, tested[0].rows) for each in tested)
+def _measured(frame: pd.DataFrame, metric: Metric) -> ByName:
+    """The trials of one table with a row a trial."""
+    found: ByName = {}
+    values = _numbers(frame, metric.name, metric.bounds)
+    for name, trial, value in zip(frame["competitor"], frame["trial"], values.tolist(), strict=True):
+        if not math.isnan(value):
+            found.setdefault(name, ({}, {}))[0][trial] = value
+    return found
 
 
-def _common(first: Trials, second: Trials) -> list[Hashable]:
-    """The trials that both have."""
-    return [trial for trial in first.values if trial in second.values]
+def _predicted(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> ByName:
+    """The trials of one table with a row a test row."""
+    found: ByName = {}
+    # Rows may be called by any names, so their ranks within the table stand for them.
+    numbers = pd.factorize(frame["row"], sort=True)[0]
+    predictions, labels = _predictions_and_labels(frame, metric, columns)
+    by_row = pd.Series(labels).groupby(numbers)
+    spread, largest = by_row.max() - by_row.min(), pd.Series(np.abs(labels)).groupby(numbers).max()
+    if (spread > ROUNDING * largest).any():
+        row = frame["row"].to_numpy()[numbers == int(np.argmax(spread > ROUNDING * largest))][0]
+        raise UsageError(
+            f"Row {row} of {frame['dataset'].iloc[0]} has two labels; the column row needs the number of the row in "
+            "the table, and label one value for each."
+        )
+    for (name, trial), own in frame.reset_index(drop=True).groupby(["competitor", "trial"], sort=False):
+        positions = own.index.to_numpy()
+        # Two competitors may list their rows in different orders, and are compared row by row.
+        its = positions[np.argsort(numbers[positions])]
+        rows = rows_by_metric([metric], predictions[its], labels[its], numbers[its]).get(metric.name)
+        # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
+        if rows is not None:
+            values, tested = found.setdefault(name, ({}, {}))
+            values[trial], tested[trial] = float(rows.values.mean()), rows
+    return found
 
 
-def _size(values: Sequence[float], metric: Metric) -> float:
-    """The number that differences are divided by: the mean for relative metrics, unless it is zero, and else one."""
-    if not metric.is_relative or not values:
-        return 1.0
-    return abs(float(np.mean(values))) or 1.0
+def _predictions_and_labels(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> tuple[Floats, Labels]:
+    """Predictions and labels of one table as metrics take them."""
+    if "number" in metric.targets:
+        return _numbers(frame, "prediction"), _numbers(frame, "label")
+    labels, classes = frame["label"].astype(str), [column.removeprefix(PROBABILITY) for column in columns]
+    if columns == ["prediction"]:
+        predicted = frame["prediction"].astype(str)
+        for name, own in predicted.groupby(frame["competitor"], sort=False):
+            if not own.isin(labels.unique()).any():
+                raise UsageError(
+                    f"The column prediction of competitor {name} on {frame['dataset'].iloc[0]} holds no class of the "
+                    f"column label, but {own.iloc[0]}; name the classes alike."
+                )
+        # Classes that only predictions have count as classes too.
+        classes = sorted({*labels, *predicted})
+        # A predicted class is a certain one: probability 1 for it, 0 for the others.
+        predictions = np.eye(len(classes))[pd.Categorical(predicted, categories=classes).codes]
+    else:
+        predictions = np.column_stack([_numbers(frame, column, FRACTION) for column in columns])
+        # Each class may have been rounded.
+        is_off = np.abs(predictions.sum(axis=1) - 1) > ROUNDED * len(columns)
+        if is_off.any():
+            raise UsageError(
+                f"Probabilities of {_place(frame[is_off])} sum to {predictions[is_off][0].sum():.4g}, not to 1; give a "
+                f"column {PROBABILITY}CLASS for every class."
+            )
+    if unknown := sorted({*labels} - {*classes}):
+        raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")
+    return predictions, np.asarray(pd.Categorical(labels, categories=classes).codes, dtype=np.int64)
 
 
-def _differences(first: Trials, second: Trials, common: Sequence[Hashable], metric: Metric, size: float) -> Floats:
-    differences = [first.values[trial] - second.values[trial] for trial in common]
-    return np.asarray(differences, dtype=np.float64) * metric.sign / size
-
-
-class _OneTable(NamedTuple):
-    """A competitor beside its reference on one table.
-
-    Attributes:
-        base: the trials that relative differences are parts of.
-        common: the trials that both have, with their ``differences`` in parts of ``size``.
-    """
-
-    first: Trials
-    second: Trials
-    base: Trials
-    common: Sequence[Hashable]
-    differences: Floats
-    size: float
-
-
-def _table_verdict(table: _OneTable, metric: Metric, margin: float, reach: float) -> Verdict:
-    """The verdict on one table: from rows and fits, or by the resampled t-test if a prediction was not kept."""
-    first, second, base, common, differences, size = table
-    if len(common) < FEWEST:
-        return no_verdict(differences)
-    tested: list[list[RowsOfTrial]] = []
-    for trial in common:
-        known = [each.rows[trial] for each in (first, second, base) if trial in each.rows]
-        if len(known) == 3 and _are_same_rows(known):
-            tested.append(known)
-    # A pair of which one trial lacks its predictions would be judged on fewer trials than its difference.
-    if len(tested) == len(common):
-        ones, others, bases = zip(*tested, strict=True)
-        return judge_trials(ones, others, metric, first.split, size=size, margin=margin, bases=bases, reach=reach)
-    # The resampled t-test takes the error from test sets that differ, and these do not.
-    if first.split.name in FIXED_SPLITS:
-        return no_verdict(differences, NOT_KEPT)
-    return judge(
-        differences[None],
-        margin=margin,
-        test_to_train=first.test_to_train,
-        n_test=first.n_test,
-        width=reach * _width(metric),
-    )
-
-
-def _width(metric: Metric) -> float:
-    """The largest difference that a metric can have."""
-    lowest, highest = metric.bounds
-    return highest - lowest
-
-
-def _bounds_of_differences(table: _OneTable, metric: Metric, reach: float) -> tuple[float, float]:
-    """The least and the largest difference that a metric can have."""
-    width = reach * _width(metric)
-    # What is never below zero cannot fall by more than all of the reference's value.
-    if metric.is_relative and metric.bounds[0] >= 0 and table.base is table.second:
-        return (-1.0, width) if metric.higher_is_better else (-width, 1.0)
-    return -width, width
-
-
-def _verdict_within(verdict: Verdict, bounds: tuple[float, float]) -> Verdict:
-    """A verdict on one table whose intervals of every coverage end at these bounds; its error stays as it is."""
-    if verdict.ends is None:
-        return verdict
-    _, low, high = _cut(verdict.interval, bounds)
-    return replace(verdict, low=low, high=high, ends=partial(_cut_ends, verdict.ends, bounds))
-
-
-def _cut_ends(ends: Ends, bounds: tuple[float, float], *, level: float) -> Interval:
-    return _cut(ends(level=level), bounds)
-
-
-def _cut(interval: Interval, bounds: tuple[float, float]) -> Interval:
-    """An interval that ends at these bounds; NaN where it has no ends."""
+def _numbers(frame: pd.DataFrame, column: str, bounds: tuple[float, float] = UNBOUNDED) -> Floats:
+    """The numbers in a column, ``(N,)``, NaN where it is empty, cut at the bounds that rounding alone may leave."""
+    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    is_wrong = frame[column].notna().to_numpy() & ~np.isfinite(values)
+    if is_wrong.any():
+        raise UsageError(f"The column {column} needs finite numbers, and holds {frame[column][is_wrong].iloc[0]}.")
     lowest, highest = bounds
-    return interval._replace(low=max(interval.low, lowest), high=min(interval.high, highest))
+    is_outside = (values < lowest - ROUNDING) | (values > highest + ROUNDING)
+    if is_outside.any():
+        raise UsageError(
+            f"{column} lies between {lowest:g} and {highest:g}, and {_place(frame[is_outside])} has "
+            f"{values[is_outside][0]:.10g}; divide percentages by 100, and turn the sign of a loss."
+        )
+    return np.asarray(np.clip(values, lowest, highest))
+
+
+def _place(rows: pd.DataFrame) -> str:
+    """The competitor and trial of the first of some rows."""
+    first = rows.iloc[0]
+    return f"competitor {first['competitor']} in trial {first['trial']} of {first['dataset']}"

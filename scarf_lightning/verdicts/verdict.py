@@ -120,7 +120,7 @@ def judge(
     margin: float = MARGIN,
     test_to_train: float = TEST_TO_TRAIN,
     n_test: float = math.inf,
-    width: float = math.inf,
+    bounds: tuple[float, float] = UNBOUNDED,
 ) -> Verdict:
     """The verdict on a competitor beside its reference, from a value a trial.
 
@@ -129,7 +129,7 @@ def judge(
         margin: a difference no larger than this is of no practical consequence.
         test_to_train: n_test/n_train of the splits.
         n_test: test rows of a trial, see `scarf_lightning.intervals.unseen`.
-        width: of the metric's bounds, which no interval leaves.
+        bounds: of differences, which no interval leaves.
 
     >>> trials = np.array([[0.021, 0.034, 0.030, 0.028, 0.027, 0.031, 0.025, 0.029, 0.033, 0.026]])
     >>> judge(trials).answer
@@ -144,25 +144,18 @@ def judge(
     n = len(paired)
     if n < FEWEST:
         return no_verdict(paired)
-    mean, error = _resampled(paired, test_to_train, n_test, width)
+    mean, error = float(paired.mean()), float(resampled_errors(paired[None], test_to_train)[0])
+    # Trials that agree have no spread, and yet rows that none of them tested may differ.
+    if are_equal(paired):
+        error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(max(bounds), 1.0))
     return _verdict(
-        partial(student_interval, mean, error, n - 1, (-width, width)),
+        partial(student_interval, mean, error, n - 1, bounds),
         _student(mean, error, n - 1),
         margin,
         paired,
         trials=n,
         basis="resampled t-test",
     )
-
-
-def _resampled(paired: Floats, test_to_train: float, n_test: float, width: float) -> tuple[float, float]:
-    """The mean of paired differences, and its standard error in the corrected resampled t-test."""
-    n = len(paired)
-    error = float(resampled_errors(paired[None], test_to_train)[0])
-    # Trials that agree have no spread, and yet rows that none of them tested may differ.
-    if are_equal(paired):
-        error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
-    return float(paired.mean()), error
 
 
 def judge_rows(
@@ -172,7 +165,7 @@ def judge_rows(
     n_trained: float = math.inf,
     unseen: Floats = NOTHING,
     margin: float = MARGIN,
-    width: float = math.inf,
+    bounds: tuple[float, float] = UNBOUNDED,
 ) -> Verdict:
     """The verdict on one table, from the differences of a competitor and its reference on each test row.
 
@@ -180,7 +173,7 @@ def judge_rows(
         values: of the test rows of each of T trials, ``(n_t,)``, higher is better. See `influence` for metrics that are
             no means over rows.
         units, n_trained, unseen: as `rows_and_fits.error_parts` takes them.
-        margin, width: as in `judge`.
+        margin, bounds: as in `judge`.
 
     >>> random = np.random.default_rng(0)
     >>> rows = [random.permutation(200)[:40] for _ in range(10)]
@@ -191,17 +184,10 @@ def judge_rows(
     means = np.array([float(each.mean()) for each in values])
     if len(values) < FEWEST:
         return no_verdict(means)
-    return judge_parts(error_parts(values, units, n_trained, unseen), means, margin=margin, width=width)
-
-
-def judge_parts(parts: ErrorParts, means: Floats, *, margin: float = MARGIN, width: float = math.inf) -> Verdict:
-    """The verdict on one table from the error of its mean difference and the means of its trials, ``(T,)``.
-
-    ``margin`` and ``width`` are as in `judge`.
-    """
-    error, freedom = rows_error(parts, width)
+    parts = error_parts(values, units, n_trained, unseen)
+    error, freedom = rows_error(parts, max(bounds))
     return _verdict(
-        partial(student_interval, parts.mean, error, freedom, (-width, width)),
+        partial(student_interval, parts.mean, error, freedom, bounds),
         _student(parts.mean, error, freedom),
         margin,
         means,

@@ -9,19 +9,22 @@ step, as far as `REACH` times the most labels. Curves flatten, so what lies ther
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import capitalised
-from ..intervals import FEWEST, ROUNDING, student_quantile
+from ..intervals import FEWEST, FEWEST_TABLES, ROUNDING, student_quantile
 from ..metrics import Metric
-from .frame import Trials
+from .effects import Cell, Effect
 from .scores import Floats
 
 REACH = 3.0
 """How far a curve is continued beyond its ends: to three times the most labels, and to a third of the fewest."""
+ALIKE = 1.1
+"""Numbers of labels by which tables may differ, as parts of each other, and still be one point of a curve."""
 TIE = 1e-9
 """Factors that differ by less, in parts of them, are equal."""
 FEWEST_DATASETS = 25
@@ -114,40 +117,56 @@ def worth_sentence(name: str, worths: Mapping[str, Worth]) -> str:
     return f"{capitalised(name)} is worth {', '.join(clauses)}."
 
 
-def worth_of_trials(
-    competitor: Sequence[Trials], curves: Sequence[Mapping[float, Trials]], labels: float, metric: Metric
-) -> Worth | None:
-    """The worth of a competitor, from its trials and those of its reference.
+def worths_of(effects: Sequence[Effect], cells: Sequence[Cell], metric: Metric) -> list[tuple[Effect, Worth]]:
+    """The worth of each competitor at each number of labels, networks first.
+
+    There is none on a few tables, whose trials hardly ever show a worth, and without a curve of the reference.
 
     Args:
-        competitor: its trials with ``labels`` labels on each table.
-        curves: the reference's trials on each of these tables, by their number of labels.
-        labels: one of the numbers of labels of the curves.
-        metric: of the values.
-
-    Returns:
-        None on one table, whose trials hardly ever show a worth, or if the curves do not have this number of labels;
-        and as by `worth_in_labels`.
+        effects: that are answered, best first.
+        cells: that they are of, with the reference's curve among them.
+        metric: of their values.
     """
-    if len(competitor) == 1:
-        return None
-    budgets = sorted({budget for curve in curves for budget in curve})
-    if labels not in budgets:
-        return None
-    at = budgets.index(labels)
-    values = np.array([trials.mean for trials in competitor])
-    columns = [_means([curve.get(budget) for curve in curves]) for budget in budgets]
-    reference = np.column_stack(columns)
-    # Tables have a common scale in parts of their own reference alone.
-    if metric.is_relative:
-        sizes = np.abs(reference[:, at])
-        values, reference = values / sizes, reference / sizes[:, None]
-    return worth_in_labels(values, reference, budgets, at, higher_is_better=metric.higher_is_better)
+    found = []
+    for effect in effects:
+        # A reference that has not learnt has no curve, and a baseline asks nothing.
+        if effect.labels is None or effect.spoilt or effect.is_baseline or len(effect.cells) < FEWEST_TABLES:
+            continue
+        curves: dict[str, dict[float, Cell]] = {table: {} for table in effect.cells}
+        for cell in cells:
+            if cell.name == effect.reference and cell.table in curves and cell.labels is not None:
+                curves[cell.table][cell.labels] = cell
+        numbers = _numbers_of_labels(list(curves.values()))
+        budgets = sorted(numbers, key=lambda budget: numbers[budget])
+        if effect.labels not in budgets:
+            continue
+        at = budgets.index(effect.labels)
+        values = np.array([cell.trials.mean for cell in effect.ones])
+        reference = np.full((len(curves), len(budgets)), np.nan)
+        for row, curve in zip(reference, curves.values(), strict=True):
+            row[:] = [curve[budget].trials.mean if budget in curve else math.nan for budget in budgets]
+        # Tables have a common scale in parts of their own reference alone.
+        if metric.is_relative:
+            sizes = np.abs(reference[:, at])
+            values, reference = values / sizes, reference / sizes[:, None]
+        labels = [numbers[budget] for budget in budgets]
+        if worth := worth_in_labels(values, reference, labels, at, higher_is_better=metric.higher_is_better):
+            found.append((effect, worth))
+    # Effects come best first; a question on pre-training is answered before one on rivals.
+    places = {name: place for place, name in enumerate(dict.fromkeys(effect.what for effect, _ in found))}
+    return sorted(found, key=lambda each: (each[0].is_rival, places[each[0].what], each[1].labels))
 
 
-def _means(several: Sequence[Trials | None]) -> Floats:
-    """The mean over the trials of each table, NaN where there are none, ``(tables,)``."""
-    return np.array([math.nan if trials is None else trials.mean for trials in several])
+def _numbers_of_labels(curves: Sequence[Mapping[float, Cell]]) -> dict[float, float]:
+    """The number of labels of each budget; without those that are another number on each table, as all labels are."""
+    numbers: dict[float, float] = {}
+    for budget in dict.fromkeys(budget for curve in curves for budget in curve):
+        counts = [curve[budget].n_labels for curve in curves if budget in curve]
+        known = [count for count in counts if not math.isnan(count)]
+        # Two budgets of one number, such as 100 labels and a tenth of 1,000 rows, are one point of the curve.
+        if known and max(known) <= ALIKE * min(known) and median(known) not in numbers.values():
+            numbers[budget] = median(known)
+    return numbers
 
 
 def worth_in_labels(

@@ -14,7 +14,7 @@ from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import Predictions
 from scarf_lightning.verdicts import Verdict, error_parts, judge, judge_rows, judge_tables
-from scarf_lightning.verdicts.frame import NOT_KEPT, verdict_on
+from scarf_lightning.verdicts.trials import NOT_KEPT, verdict_on
 from tests.reporting.cell_results import results_of
 
 TRIALS, ROWS = 4, 60
@@ -80,7 +80,7 @@ def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(ke
 
     found = verdict_of(results, PAIR, ReportOptions(rope=MARGIN))
 
-    expected = judge_rows(values, orders, unseen=np.array([[1.0, -1.0]]), width=1.0, margin=MARGIN)
+    expected = judge_rows(values, orders, unseen=np.array([[1.0, -1.0]]), bounds=(-1.0, 1.0), margin=MARGIN)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert found.levels == pytest.approx(expected.levels)
     assert found.basis == "rows and fits"
@@ -116,7 +116,7 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     found = verdict_of(without_predictions("random", *values), PAIR, options)
     fixed = verdict_of(without_predictions("column", *values), PAIR, options)
 
-    assert found == judge(gains, width=1.0, margin=MARGIN)
+    assert found == judge(gains, bounds=(-1.0, 1.0), margin=MARGIN)
     assert found.basis == "resampled t-test"
     assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "undecided", NOT_KEPT)
     for spread in (0.0, 0.01):
@@ -124,7 +124,7 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
         gains = values[None] - 0.8
         sized = without_predictions("random", values.tolist(), [0.8] * TRIALS, n_test=50, n_train=200, n_labelled=200)
         found = verdict_of(sized, PAIR, OPTIONS)
-        assert found == judge(gains, test_to_train=50 / 200, n_test=50, width=1.0)
+        assert found == judge(gains, test_to_train=50 / 200, n_test=50, bounds=(-1.0, 1.0))
 
 
 def test_a_level_without_predictions_is_that_of_the_terminal() -> None:

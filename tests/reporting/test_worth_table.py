@@ -9,7 +9,7 @@ import pytest
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.worth_table import worth_in_words, worths
+from scarf_lightning.reporting.worth_table import worth_in_words
 from tests.reporting.cell_results import a_cell, over_labels, results_of
 from tests.reporting.shown import answer_of, entries, said, table_named, tables
 
@@ -36,7 +36,7 @@ def swept(
 
 
 def sentences(results: CellResults, options: ReportOptions = OPTIONS) -> list[str]:
-    return worth_in_words(worths(answers_of(results, options).effects, results, options.measure))
+    return worth_in_words(answers_of(results, options).worths)
 
 
 def test_a_sentence_says_the_worth_at_each_number_of_labels() -> None:
@@ -90,7 +90,7 @@ def test_all_labels_of_tables_of_several_sizes_are_no_point_of_the_curve() -> No
     is_full = results.trials["cell"].map(results.cells["regime"].eq("full"))
     results.trials.loc[is_full, "n_labelled"] = results.trials["cell"].map(sizes)[is_full]
 
-    valued = worths(answers_of(results, OPTIONS).effects, results, OPTIONS.measure)
+    valued = answers_of(results, OPTIONS).worths
 
     assert [worth.labels for _, worth in valued] == list(BUDGETS)
     one = results_of([cell for cell in cells if cell[0]["dataset"] == "d0"])

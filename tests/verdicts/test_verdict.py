@@ -118,11 +118,11 @@ def test_a_part_that_is_left_out_is_noticed() -> None:
 @pytest.mark.parametrize(("n_test", "answer"), [(10, UNDECIDED), (50, UNDECIDED), (400, "no practical difference")])
 def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n_test: int, answer: str) -> None:
     """The rule of three: none of 400 rows differs, so up to 0.7 points of all rows may; none of 10, up to 26."""
-    found = of_one(np.zeros(10), n_test=n_test, width=1.0)
+    found = of_one(np.zeros(10), n_test=n_test, bounds=(-1.0, 1.0))
 
     assert found.high == pytest.approx(1 - 0.05 ** (1 / (5 * n_test)))
     rows = [np.arange(n_test)] * 10
-    rows_variance = judge_rows([np.zeros(n_test)] * 10, rows, width=1.0)
+    rows_variance = judge_rows([np.zeros(n_test)] * 10, rows, bounds=(-1.0, 1.0))
     assert rows_variance.high == pytest.approx(1 - 0.05 ** (1 / n_test))
     assert rows_variance.answer == answer
 
@@ -142,10 +142,10 @@ def test_a_level_leans_towards_the_middle_and_stays_within_its_bounds() -> None:
     unbounded = rows_interval(parts, (0.0, math.inf))
     assert unbounded.mean - unbounded.low == pytest.approx(unbounded.high - unbounded.mean)
     assert (high - low) == pytest.approx(unbounded.high - unbounded.low, rel=0.1)
-    wide = of_one(np.array([0.9, 0.1, 0.5]), width=1.0)
+    wide = of_one(np.array([0.9, 0.1, 0.5]), bounds=(-1.0, 1.0))
     assert (wide.low, wide.high) == (pytest.approx(0.5 - stats.t.ppf(0.975, 2) * 0.4 * math.sqrt(1 / 3 + RATIO)), 1.0)
     rows = [np.arange(3)] * 3
-    assert judge_rows([np.array([1.0, 0.0, 1.0])] * 3, rows, width=1.0).high == 1.0
+    assert judge_rows([np.array([1.0, 0.0, 1.0])] * 3, rows, bounds=(-1.0, 1.0)).high == 1.0
 
 
 def test_too_few_trials_or_tables_claim_nothing_and_only_common_ones_count() -> None:

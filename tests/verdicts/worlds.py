@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from scarf_lightning.verdicts import Cell, Trials
-from scarf_lightning.verdicts.trial_rows import RowsOfTrial, Split
+from scarf_lightning.verdicts.trials import RowsOfTrial
 
 TRIALS, ROWS = 6, 80
 
@@ -24,4 +24,4 @@ def right_in_rows(seed: int, level: float) -> tuple[Trials, np.ndarray]:
         test = np.sort(split.permutation(ROWS)[: ROWS // 2])
         rows[trial] = RowsOfTrial(test, right[trial, test].astype(float), np.array([[1.0, 0.0]]), test)
     values = {trial: float(each.values.mean()) for trial, each in rows.items()}
-    return Trials(values, rows, Split("random", 40.0)), right
+    return Trials(values, rows, "random", 40.0), right
