@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..intervals import LEVEL, Interval
-from .scores import Floats
+
+Floats = NDArray[np.float64]
 
 Answer = Literal[
     "helps", "helps, size open", "no practical difference", "hurts, size open", "hurts", "undecided"

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ..intervals import FEWEST_TABLES, LEVEL, Interval
-from .scores import Floats
+from .answers import Floats
 
 
 def median_gain(gains: Floats, *, level: float = LEVEL) -> Interval:

@@ -18,8 +18,9 @@ import pandas as pd
 from ..errors import UsageError
 from ..intervals import FEWEST_TABLES, UNBOUNDED
 from ..metrics import FRACTION, Labels, Metric
+from .answers import Floats
 from .effects import ON, Cell
-from .scores import NOT_USED, Floats
+from .pairs import NOT_USED
 from .trials import RowsOfTrial, Trials, rows_by_metric
 
 KEYS = ["dataset", "trial", "competitor"]
@@ -152,7 +153,7 @@ def _predicted(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> B
         rows = rows_by_metric([metric], predictions[its], labels[its], numbers[its]).get(metric.name)
         # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
         if rows is not None:
-            values, tested = found.setdefault(name, ({}, {}))
+            values, tested = found.setdefault(str(name), ({}, {}))
             values[trial], tested[trial] = float(rows.values.mean()), rows
     return found
 

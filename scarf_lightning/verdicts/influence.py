@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import Labels, Metric, ranks
-from .scores import Floats
+from .answers import Floats
 
 RowValues = Callable[[Floats, Labels], Floats]
 

@@ -28,8 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .answers import Levels
-from .scores import Floats
+from .answers import Floats, Levels
 
 FIRST = 0.92
 """The part of the level that a first look at many trials spends."""

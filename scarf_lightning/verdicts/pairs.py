@@ -1,9 +1,13 @@
-"""Pairs of competitors on every dataset: Student's t in three forms, Holm's correction, win matrices and gains."""
+"""Pairs of competitors on every dataset: Student's t in three forms, Holm's correction, win matrices and gains.
+
+All take ``scores``, a long frame: ``dataset``; ``competitor``, a name; ``trial``; ``value``, higher is better. Trials
+and whole cells may be missing: the functions count and name what they leave out. `scores_of` makes scores from results.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from typing import Literal, NamedTuple, get_args
+from itertools import permutations, product
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -11,138 +15,104 @@ from numpy.typing import ArrayLike
 
 from ..errors import UsageError, unknown_name
 from ..intervals import TEST_TO_TRAIN
-from .scores import Floats, Pair, ScoreArray, mean_of, score_array, variance_of
+from ..metrics import metric_named
+from .answers import Floats
 
+COLUMNS = ("dataset", "competitor", "trial", "value")
+CELL = ("dataset_id", "regime", "pretrain", "method")
+NOT_USED = "not used"
+"""Placeholder in a competitor's name for an unused column; not "none", which is an option's name."""
 ROUNDING = 1e-12
 """A difference or standard error below this part of the means is rounding, and counts as zero."""
-OUTCOMES = ["wins", "losses", "ties", "undecided"]
 
-
-class TTest(NamedTuple):
-    """A two-sided t-test: statistic, degrees of freedom, p-value. All NaN where no test is possible."""
-
-    statistic: Floats
-    df: Floats
-    p: Floats
-
-
-def welch_test(
-    mean: ArrayLike, variance: ArrayLike, n: ArrayLike, mean2: ArrayLike, variance2: ArrayLike, n2: ArrayLike
-) -> TTest:
-    """Welch's t-test of two means with unequal variances, from summary statistics; the paper's test (section 4).
-
-    B. L. Welch (1947), DOI 10.1093/biomet/34.1-2.28.
-
-    Where both variances are zero, equal means have p = 1 and different ones p = 0. Where a sample has fewer than two
-    trials there is no test.
-
-    Args:
-        mean: of the first sample; as the others, of any shapes that broadcast.
-        variance: unbiased, of the first sample.
-        n: trials in the first sample.
-        mean2, variance2, n2: of the second sample.
-
-    Two samples of ten trials, whose means are two standard errors apart:
-
-    >>> test = welch_test(0.9, 0.005, 10, 0.837, 0.005, 10)
-    >>> round(float(test.statistic), 2), round(float(test.df), 1), round(float(test.p), 3)
-    (1.99, 18.0, 0.062)
-    """
-    m1, v1, k1 = (np.asarray(each, dtype=np.float64) for each in (mean, variance, n))
-    m2, v2, k2 = (np.asarray(each, dtype=np.float64) for each in (mean2, variance2, n2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # The variances of the two means.
-        a, b = v1 / k1, v2 / k2
-        # The degrees of freedom of Welch and Satterthwaite.
-        df = (a + b) ** 2 / (a**2 / (k1 - 1) + b**2 / (k2 - 1))
-    # One trial has no variance.
-    testable = (k1 > 1) & (k2 > 1)
-    error = np.where(testable, np.sqrt(a + b), np.nan)
-    scale = np.maximum(np.abs(m1), np.abs(m2))
-    return _student(m1 - m2, error, df, scale=scale)
-
-
-def paired_test(first: Floats, second: Floats, *, test_to_train: float = 0.0) -> TTest:
-    """The paired t-test over the trials that both samples have; with a ratio, the corrected resampled t-test.
-
-    Trials that draw their splits from one table overlap, so their differences are correlated and the plain test rejects
-    too often. Nadeau and Bengio (2003), DOI 10.1023/A:1024068626366, replace the factor 1/n of the variance by
-    1/n + n_test/n_train.
-
-    Where all differences are equal, p is 1 if they are zero and else 0. Fewer than two common trials: no test.
-
-    Args:
-        first, second: ``(..., T)``, trials in the same order; NaN where there is none.
-        test_to_train: n_test/n_train; zero is the plain paired test, `TEST_TO_TRAIN` the paper's splits.
-
-    Splits that overlap make the same four differences weaker evidence:
-
-    >>> first, second = np.array([0.91, 0.93, 0.92, 0.94]), np.array([0.90, 0.91, 0.90, 0.91])
-    >>> plain, corrected = paired_test(first, second), paired_test(first, second, test_to_train=0.3)
-    >>> round(float(plain.p), 3), round(float(corrected.p), 3)
-    (0.016, 0.046)
-    """
-    differences = first - second
-    n = np.isfinite(differences).sum(axis=-1)
-    # 1 / n falls with more trials; the ratio stays, because all of them draw from one table.
-    factor = np.where(n > 1, 1 / np.maximum(n, 1) + test_to_train, np.nan)
-    error = np.sqrt(variance_of(differences) * factor)
-    df = np.where(n > 1, n - 1.0, np.nan)
-    larger = np.maximum(np.abs(first), np.abs(second))
-    return _student(mean_of(differences), error, df, scale=mean_of(larger))
-
-
-def _student(difference: Floats, error: Floats, df: Floats, scale: Floats) -> TTest:
-    """Student's t of differences with their standard errors.
-
-    Rounding is taken for zero: 0.3 - 0.1 - 0.2 is -3e-17, which over a standard error of 1e-17 would be significant.
-    """
-    from scipy.special import stdtr
-
-    rounding = ROUNDING * scale
-    is_zero = np.abs(difference) <= rounding
-    is_exact = error <= rounding
-    numerator = np.where(is_zero, 0.0, difference)
-    denominator = np.where(is_exact, 0.0, error)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = numerator / denominator
-    # Equal samples that do not vary: 0 / 0 is no evidence of a difference.
-    statistic = np.where(is_exact & is_zero, 0.0, statistic)
-    p = 2 * stdtr(df, -np.abs(statistic))
-    p_of_exact = np.where(is_zero, 1.0, 0.0)
-    p = np.where(is_exact, p_of_exact, p)
-    return TTest(statistic, np.where(np.isnan(error), np.nan, df), p)
-
-
-def holm(p: ArrayLike, axis: int = 0) -> Floats:
-    """P-values adjusted by Holm's step-down procedure along an axis (Holm 1979, www.jstor.org/stable/4615733).
-
-    NaN is no test: it stays NaN and does not count among those corrected for.
-
-    >>> holm([0.01, 0.04, 0.03, np.nan])
-    array([0.03, 0.06, 0.06,  nan])
-    """
-    raw = np.moveaxis(np.asarray(p, dtype=np.float64), axis, -1)
-    order = np.argsort(raw, axis=-1)
-    ascending = np.take_along_axis(raw, order, axis=-1)
-    n_tests = np.isfinite(raw).sum(axis=-1, keepdims=True)
-    # The smallest of n is multiplied by n, the next one by n - 1, and none is less than the one before it.
-    multiplied = ascending * (n_tests - np.arange(raw.shape[-1]))
-    stepped = np.maximum.accumulate(multiplied, axis=-1)
-    adjusted = np.empty_like(raw)
-    np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
-    return np.moveaxis(adjusted, -1, axis)
-
-
-Test = Literal["welch", "paired", "corrected"]
-
+Pair = tuple[str, str]
+"""A competitor and the reference that it is compared with."""
 Grid = Mapping[tuple[str, str], Pair]
 """For each (row, column) of a table, a competitor and its reference."""
+Test = Literal["welch", "paired", "corrected"]
+
+
+def scores_of(
+    results: pd.DataFrame,
+    value: str = "accuracy",
+    *,
+    dataset: str = "dataset",
+    competitor: Sequence[str] = ("pretrain", "method"),
+) -> pd.DataFrame:
+    """Results as scores.
+
+    Args:
+        results: a row a trial, as `scarf_lightning.results.load` gives it, of one regime; ``trial`` may be absent from
+            published means, which are then one trial.
+        value: a metric; a loss is turned into its negative, so that higher is better.
+        dataset: the column that names datasets; ``dataset_id`` for the paper's numbers.
+        competitor: the columns that distinguish competitors, joined by ``+`` in their names; null is ``not used``.
+    """
+    names = results[list(competitor)].astype(object).fillna(NOT_USED).astype(str)
+    return pd.DataFrame(
+        {
+            "dataset": results[dataset],
+            "competitor": names.iloc[:, 0].str.cat(names.iloc[:, 1:], sep="+"),
+            "trial": results["trial"] if "trial" in results.columns else 0,
+            # A loss is turned round, so that higher is better for every statistic.
+            "value": metric_named(value).sign * results[value],
+        }
+    )
+
+
+def cell_means(results: pd.DataFrame, value: str = "accuracy", by: Sequence[str] = CELL) -> pd.DataFrame:
+    """Mean of a column over the trials of each cell.
+
+    Args:
+        results: a row a trial.
+        value: any column of numbers, such as ``accuracy`` or ``finetune_epochs``.
+        by: the columns that distinguish cells; null is a value of its own.
+
+    Returns:
+        A row a cell: the columns of ``by``; ``mean``; ``standard_error`` of it, NaN for fewer than two trials;
+        ``trials``, those with a number. ``pivot`` turns it into a table of datasets and competitors.
+    """
+    # A column that holds None may be one of objects, of which pandas makes no mean.
+    values = results[[*by]].assign(value=results[value].astype("float64"))
+    grouped = values.groupby(list(by), dropna=False)["value"]
+    return grouped.agg(mean="mean", standard_error="sem", trials="count").reset_index()
+
+
+def pretraining_grid(methods: Iterable[str], pretrains: Iterable[str]) -> dict[tuple[str, str], Pair]:
+    """In (method, pre-training), the method with it against the method without any; the names are `scores_of`'s."""
+    return {(method, its): (f"{its}+{method}", f"none+{method}") for method, its in product(methods, pretrains)}
 
 
 def against(reference: str, competitors: Iterable[str]) -> dict[tuple[str, str], Pair]:
     """A grid of one row, with a column for each competitor against the reference."""
     return {(reference, name): (name, reference) for name in competitors if name != reference}
+
+
+def _by_trial(scores: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """The scores of some competitors, a column each, and a row a dataset and trial; none is left out.
+
+    Raises:
+        UsageError: no value is there, one is infinite, a trial has two, or a competitor has no rows.
+    """
+    values = scores["value"].to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isnan(values).all() or np.isinf(values).any():
+        raise UsageError("The scores hold no values, or infinite ones; mark a trial without a score by NaN.")
+    # Two settings under one name would overwrite each other, unnoticed.
+    repeated = scores[scores.duplicated(["dataset", "competitor", "trial"])]
+    if len(repeated):
+        row = repeated.iloc[0]
+        raise UsageError(
+            f"Competitor {row['competitor']} has two values for trial {row['trial']} on dataset {row['dataset']}; "
+            "select one setting of it, or name its settings differently."
+        )
+    wide = scores.assign(value=values).pivot_table(
+        index=["dataset", "trial"], columns="competitor", values="value", dropna=False
+    )
+    known = list(map(str, wide.columns))
+    for name in names:
+        if name not in known:
+            raise UsageError(unknown_name(f"The scores have no competitor {name}", name, known, "their competitors"))
+    return wide[list(dict.fromkeys(names))]
 
 
 def compared_pairs(
@@ -151,63 +121,80 @@ def compared_pairs(
     """Tests each pair's difference of means on every dataset.
 
     Args:
-        scores: ``dataset, competitor, trial, value``.
+        scores: as above.
         pairs: (competitor, reference).
-        test: ``corrected`` (Nadeau and Bengio's) and ``paired`` use the trials that both have; ``welch`` is the
-            paper's, which finds up to 27 % of equal competitors different in 30 trials.
+        test: ``welch`` (B. L. Welch 1947, DOI 10.1093/biomet/34.1-2.28) is the paper's, which finds up to 27 % of
+            equal competitors different in 30 trials. ``paired`` takes the trials that both have. So does ``corrected``;
+            since trials overlap that draw their splits from one table, it replaces the factor 1/n of the variance by
+            1/n + n_test/n_train (Nadeau and Bengio 2003, DOI 10.1023/A:1024068626366).
         adjust: correct each pair's p-values over datasets by Holm's procedure.
 
     Returns:
         A row a pair and dataset, no dataset left out: ``dataset, competitor, reference``; ``mean, reference_mean,
-        difference`` over the trials that the test uses, NaN without any; ``trials, reference_trials``, their numbers;
-        ``p``, NaN for fewer than two trials.
+        difference`` over the trials that the test uses, NaN without any; ``p``, NaN for fewer than two trials. Samples
+        that do not vary have 1 if they are equal and else 0.
 
     Raises:
         UsageError: unusable scores, an unknown competitor or test, or no pairs.
+
+    Splits that overlap make the same four differences weaker evidence:
+
+    >>> values = {"a": [0.91, 0.93, 0.92, 0.94], "b": [0.90, 0.91, 0.90, 0.91]}
+    >>> rows = [("iris", name, trial, value) for name, its in values.items() for trial, value in enumerate(its)]
+    >>> scores = pd.DataFrame(rows, columns=COLUMNS)
+    >>> [compared_pairs(scores, [("a", "b")], test=test)["p"].round(3).item() for test in ("paired", "corrected")]
+    [0.016, 0.044]
     """
+    from scipy.special import stdtr
+
     pairs = list(dict.fromkeys(pairs))
     if not pairs:
         raise UsageError("There are no pairs to compare; name two competitors or more.")
     if test not in get_args(Test):
         raise UsageError(unknown_name(f"test={test} is unknown", test, get_args(Test), "the tests"))
-    array = _array_of(scores, pairs)
-    competitors, references = zip(*pairs, strict=True)
-    # Scores (datasets, pairs, trials) of both sides.
-    a = array.values[:, [array.competitors.index(name) for name in competitors]]
-    b = array.values[:, [array.competitors.index(name) for name in references]]
+    wide = _by_trial(scores, [name for pair in pairs for name in pair])
+    first, second = (wide[[pair[side] for pair in pairs]].set_axis(range(len(pairs)), axis=1) for side in (0, 1))
     # Paired tests compare trial by trial, so their means are those of the trials that both have.
     if test != "welch":
-        common = np.isfinite(a) & np.isfinite(b)
-        a, b = np.where(common, a, np.nan), np.where(common, b, np.nan)
-    mean, mean2 = mean_of(a), mean_of(b)
-    n, n2 = np.isfinite(a).sum(axis=-1), np.isfinite(b).sum(axis=-1)
+        first, second = first.where(second.notna()), second.where(first.notna())
+    a, b, apart = (each.groupby(level="dataset") for each in (first, second, first - second))
+    mean, mean2, n = a.mean(), b.mean(), apart.count()
     if test == "welch":
-        p = welch_test(mean, variance_of(a), n, mean2, variance_of(b), n2).p
+        one, other = a.var() / a.count(), b.var() / b.count()
+        # The degrees of freedom of Welch and Satterthwaite.
+        freedom = (one + other) ** 2 / (one**2 / (a.count() - 1) + other**2 / (b.count() - 1))
+        error, size = (one + other) ** 0.5, mean.abs().where(mean.abs() >= mean2.abs(), mean2.abs())
     else:
-        ratio = TEST_TO_TRAIN if test == "corrected" else 0.0
-        p = paired_test(a, b, test_to_train=ratio).p
-    if adjust:
-        p = holm(p)
-    n_datasets = len(array.datasets)
-    return pd.DataFrame(
-        {
-            "dataset": [dataset for dataset in array.datasets for _ in pairs],
-            "competitor": list(competitors) * n_datasets,
-            "reference": list(references) * n_datasets,
-            "mean": mean.ravel(),
-            "reference_mean": mean2.ravel(),
-            "difference": (mean - mean2).ravel(),
-            "trials": n.ravel(),
-            "reference_trials": n2.ravel(),
-            "p": p.ravel(),
-        }
-    )
+        # 1 / n falls with more trials; the ratio stays, because all of them draw from one table.
+        error = (apart.var() * (1 / n + (TEST_TO_TRAIN if test == "corrected" else 0.0))) ** 0.5
+        larger = first.abs().where(first.abs() >= second.abs(), second.abs())
+        freedom, size = n - 1, larger.groupby(level="dataset").mean()
+    difference = mean - mean2
+    # 0.3 - 0.1 - 0.2 is -3e-17, which over a standard error of 1e-17 would be significant.
+    is_zero, is_exact = difference.abs() <= ROUNDING * size, error <= ROUNDING * size
+    p = pd.DataFrame(2 * stdtr(freedom, -(difference.abs() / error)), mean.index)
+    p = p.mask(is_zero, 1.0).mask(is_exact & ~is_zero, 0.0).where(error.notna())
+    columns = {"mean": mean, "reference_mean": mean2, "difference": difference, "p": p.apply(holm) if adjust else p}
+    places = [(dataset, *pair) for dataset in mean.index for pair in pairs]
+    found = pd.DataFrame(places, columns=["dataset", "competitor", "reference"])
+    return found.assign(**{name: its.to_numpy().ravel() for name, its in columns.items()})
 
 
-def _array_of(scores: pd.DataFrame, pairs: Iterable[Pair]) -> ScoreArray:
-    """The scores of the competitors in these pairs."""
-    names = dict.fromkeys(name for pair in pairs for name in pair)
-    return score_array(scores, list(names))
+def holm(p: ArrayLike) -> Floats:
+    """P-values adjusted by Holm's step-down procedure (Holm 1979, www.jstor.org/stable/4615733).
+
+    NaN is no test: it stays NaN and does not count among those corrected for.
+
+    >>> holm([0.01, 0.04, 0.03, np.nan])
+    array([0.03, 0.06, 0.06,  nan])
+    """
+    raw = np.asarray(p, dtype=np.float64)
+    order = np.argsort(raw)
+    # The smallest of n is multiplied by n, the next one by n - 1, and none is less than the one before it.
+    multiplied = raw[order] * (np.isfinite(raw).sum() - np.arange(len(raw)))
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1.0)
+    return adjusted
 
 
 @dataclass(frozen=True)
@@ -248,18 +235,16 @@ class WinMatrix:
         before 0/1). A row of nothing but 0/0 has no minimum: column None, zeros and NaN.
         """
         ratio, decided = self.ratio, self.decided
-        rows = []
+        rows: list[tuple[Any, ...]] = []
         for name in ratio.index:
-            defined = ratio.loc[name].dropna()
-            if defined.empty:
+            ratios = ratio.loc[name]
+            least = ratios.index[ratios == ratios.min()]
+            if not len(least):
                 rows.append((None, 0, 0, np.nan))
                 continue
-            least = defined[defined == defined.min()].index
-            # 0/69 is worse than 0/1, though both are zero.
             column = decided.loc[name, least].idxmax()
-            wins = self.wins.loc[name, column]
-            rows.append((column, wins, decided.loc[name, column], ratio.loc[name, column]))
-        return pd.DataFrame(rows, index=ratio.index, columns=["column", "wins", "decided", "ratio"])
+            rows.append((column, self.wins.loc[name, column], decided.loc[name, column], ratios[column]))
+        return pd.DataFrame(rows, index=self.wins.index, columns=["column", "wins", "decided", "ratio"])
 
 
 def win_matrix(
@@ -273,7 +258,7 @@ def win_matrix(
     """All competitors against each other. The paper's matrix is that of ``test="welch"``.
 
     Args:
-        scores: ``dataset, competitor, trial, value``.
+        scores: as above.
         competitors: which, in this order; all of them by name if not given.
         test, adjust: as in `compared_pairs`.
         alpha: a dataset is decided where p < alpha.
@@ -281,10 +266,12 @@ def win_matrix(
     Raises:
         UsageError: as `compared_pairs`.
     """
-    names = score_array(scores, competitors).competitors
+    names = competitors or sorted(scores["competitor"].unique())
     # The competitors are both rows and columns of the grid, so a cell has the names of its own pair.
-    grid = {pair: pair for pair in permutations(names, 2)}
-    return _matrix(scores, grid, names, names, test, alpha, adjust)
+    grid = {pair: pair for pair in permutations(dict.fromkeys(names), 2)}
+    found = reference_win_matrix(scores, grid, test=test, alpha=alpha, adjust=adjust)
+    square = {name: getattr(found, name)[list(found.wins.index)] for name in ("wins", "losses", "ties", "undecided")}
+    return WinMatrix(**square, incomplete=found.incomplete)
 
 
 def reference_win_matrix(
@@ -299,48 +286,28 @@ def reference_win_matrix(
     Raises:
         UsageError: as `compared_pairs`.
     """
-    rows = tuple(dict.fromkeys(row for row, _ in grid))
-    columns = tuple(dict.fromkeys(column for _, column in grid))
-    return _matrix(scores, grid, rows, columns, test, alpha, adjust)
+    compared = _placed(compared_pairs(scores, grid.values(), test=test, adjust=adjust), grid)
+    significant, difference = compared["p"] < alpha, compared["difference"]
+    outcomes = {
+        "wins": significant & (difference > 0),
+        "losses": significant & (difference < 0),
+        "ties": compared["p"] >= alpha,
+        # NaN is below and above nothing, so a dataset without a test is undecided and not a tie.
+        "undecided": compared["p"].isna(),
+    }
+    rows, columns = (list(dict.fromkeys(place[side] for place in grid)) for side in (0, 1))
 
-
-def _matrix(
-    scores: pd.DataFrame,
-    grid: Grid,
-    rows: tuple[str, ...],
-    columns: tuple[str, ...],
-    test: Test,
-    alpha: float,
-    adjust: bool,
-) -> WinMatrix:
-    """The outcomes of a grid's comparisons, as frames of its rows and columns."""
-    compared = compared_pairs(scores, grid.values(), test=test, adjust=adjust)
-    cells = _placed(_tally(compared, alpha), grid)
-
-    def counts(outcome: str) -> pd.DataFrame:
-        values = cells.pivot_table(index="row", columns="column", values=outcome, aggfunc="sum")
+    def counts(outcome: "pd.Series[bool]") -> pd.DataFrame:
+        of_cells = compared.assign(n=outcome.astype(int))
+        found = of_cells.pivot_table(index="row", columns="column", values="n", aggfunc="sum")
         # Cells that the grid lacks compare nothing.
-        return values.reindex(index=rows, columns=columns).fillna(0).astype(int)
+        return found.reindex(index=rows, columns=columns).fillna(0).astype(int)
 
-    wins, losses, ties, undecided = map(counts, OUTCOMES)
-    return WinMatrix(wins, losses, ties, undecided, _array_of(scores, grid.values()).incomplete)
-
-
-def _tally(compared: pd.DataFrame, alpha: float) -> pd.DataFrame:
-    """Datasets by outcome, a row a pair."""
-    significant = compared["p"] < alpha
-    # NaN is below and above nothing, so a dataset without a test is undecided and not a tie.
-    outcomes = pd.DataFrame(
-        {
-            "competitor": compared["competitor"],
-            "reference": compared["reference"],
-            "wins": significant & (compared["difference"] > 0),
-            "losses": significant & (compared["difference"] < 0),
-            "ties": compared["p"] >= alpha,
-            "undecided": compared["p"].isna(),
-        }
-    )
-    return outcomes.groupby(["competitor", "reference"], sort=False, as_index=False).sum()
+    trials = _by_trial(scores, [name for pair in grid.values() for name in pair]).groupby(level="dataset").count()
+    cells = trials.melt(ignore_index=False, var_name="competitor", value_name="trials").reset_index()
+    most = int(cells["trials"].max())
+    fewer = cells[cells["trials"] < most].assign(expected=most).sort_values("dataset", kind="stable", ignore_index=True)
+    return WinMatrix(**{name: counts(outcome) for name, outcome in outcomes.items()}, incomplete=fewer)
 
 
 def _placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
@@ -355,7 +322,7 @@ def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, tes
     """The relative gain 100 (a - b) / abs(b) of the means, in percent, on every dataset: a point of a box plot.
 
     Args:
-        scores: ``dataset, competitor, trial, value``.
+        scores: as above.
         grid: (row, column) to (competitor a, reference b): see `against` for one reference.
         alpha: the paper keeps datasets on which the means differ at p < 0.20.
         test: as in `compared_pairs`.

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .scores import Floats, mean_of
+from .answers import Floats
 
 Booleans = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -239,10 +239,11 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = (), shown:
         # A metric such as AUROC may be that of the predicted classes in one trial, by chance.
         if not np.isfinite(added).any():
             return NOTHING
-    pairs = _mean_over_trials(first)
+    # Of the trials that have a class.
+    pairs = mean_of(np.stack(first, axis=-1))
     if len(second):
         # A row that one gets right and the other wrong: right minus wrong, and wrong minus right.
-        pairs = pairs - _mean_over_trials(second)[:, ::-1]
+        pairs = pairs - mean_of(np.stack(second, axis=-1))[:, ::-1]
     is_known = np.isfinite(pairs).all(axis=1)
     # Classes on which a row has the same effect are one kind, and differ by rounding alone.
     kinds, places = np.unique(pairs[is_known].round(DIGITS), axis=0, return_inverse=True)
@@ -253,9 +254,12 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = (), shown:
     return np.asarray(kinds[~shown_kinds.all(axis=1)])
 
 
-def _mean_over_trials(values: Sequence[Floats]) -> Floats:
-    """The means over the trials that have a class, ``(C, 2)``; NaN if none has it."""
-    return np.asarray(mean_of(np.stack(values, axis=-1)))
+def mean_of(values: Floats) -> Floats:
+    """Means of the numbers along the last axis; NaN where there are none."""
+    n = np.isfinite(values).sum(axis=-1)
+    # The mean of no numbers would be a warning of numpy's.
+    means = np.nansum(values, axis=-1) / np.maximum(n, 1)
+    return np.where(n > 0, means, np.nan)
 
 
 def groups_of_rows(rows: Sequence[Integers]) -> list[Integers]:

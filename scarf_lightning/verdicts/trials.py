@@ -11,10 +11,9 @@ import numpy as np
 
 from ..intervals import FEWEST, FIXED_SPLITS, TEST_TO_TRAIN, Interval, mean_interval
 from ..metrics import Labels, Metric
-from .answers import MARGIN
+from .answers import MARGIN, Floats
 from .influence import added_values, row_values, shown_rows
 from .rows_and_fits import Booleans, Integers, copies_of_rows, error_parts, groups_of_rows, unseen_values
-from .scores import Floats
 from .verdict import Verdict, judge, judge_rows, judge_tables, no_verdict, rows_interval
 
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"

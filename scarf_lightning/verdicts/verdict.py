@@ -29,11 +29,10 @@ from ..intervals import (
     student_quantile,
 )
 from ..intervals import unseen as unseen_share
-from .answers import ALONE, ENOUGH_TRIALS, MARGIN, SAME, UNDECIDED, Answer, Levels, answer_of, needed_together
+from .answers import ALONE, ENOUGH_TRIALS, MARGIN, SAME, UNDECIDED, Answer, Floats, Levels, answer_of, needed_together
 from .centres import median_gain, median_levels
 from .looks import Look, level_at, levels_after
-from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
-from .scores import Floats, mean_of, variance_of
+from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts, mean_of
 
 Claim = Literal["this table", "tables like these"]
 Tails = Callable[[float], tuple[float, float]]
@@ -144,7 +143,7 @@ def judge(
     n = len(paired)
     if n < FEWEST:
         return no_verdict(paired)
-    mean, error = float(paired.mean()), float(resampled_errors(paired[None], test_to_train)[0])
+    mean, error = float(paired.mean()), math.sqrt(paired.var(ddof=1) * (1 / n + test_to_train))
     # Trials that agree have no spread, and yet rows that none of them tested may differ.
     if are_equal(paired):
         error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(max(bounds), 1.0))
@@ -315,24 +314,6 @@ def no_verdict(differences: Floats, reason: str = "") -> Verdict:
         datasets=int(n > 0),
         reason=reason,
     )
-
-
-def resampled_errors(differences: Floats, test_to_train: float) -> Floats:
-    """The standard errors of the corrected resampled t-test, of each table's mean difference.
-
-    Args:
-        differences: ``(D, T)``, NaN where there is no trial.
-        test_to_train: n_test/n_train of the splits.
-
-    Returns:
-        ``(D,)``, NaN for fewer than two trials.
-
-    >>> resampled_errors(np.array([[1.0, 3.0]]), 0.5)
-    array([1.41421356])
-    """
-    counts = np.isfinite(differences).sum(axis=1)
-    factors = 1 / np.maximum(counts, 1) + test_to_train
-    return np.asarray(np.sqrt(variance_of(differences) * factors))
 
 
 def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:

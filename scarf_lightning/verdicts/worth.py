@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..errors import capitalised
 from ..intervals import FEWEST, FEWEST_TABLES, ROUNDING, student_quantile
 from ..metrics import Metric
+from .answers import Floats
 from .effects import Cell, Effect
-from .scores import Floats
 
 REACH = 3.0
 """How far a curve is continued beyond its ends: to three times the most labels, and to a third of the fewest."""

@@ -48,4 +48,4 @@ def test_the_surest_comparison_needs_most_and_those_left_open_share_alike() -> N
     assert found[:, 2] == pytest.approx([0.02, 0.02, 0.02])
     assert needed_together([]) == []
     # What is claimed at these levels is what is claimed after the correction.
-    assert ((np.array(levels) <= found) == (holm(np.array(levels)) <= 0.06)).all()
+    assert ((np.array(levels) <= found) == (np.apply_along_axis(holm, 0, np.array(levels)) <= 0.06)).all()

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from paper.published import published_accuracy
+from scarf_lightning.errors import UsageError
+from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.verdicts import (
     Test,
-    TTest,
     WinMatrix,
     against,
+    cell_means,
     compared_pairs,
     gain_table,
     holm,
-    paired_test,
     pretraining_grid,
     reference_win_matrix,
     relative_gains,
     scores_of,
-    welch_test,
     win_matrix,
 )
 from tests.verdicts.frames import ragged_scores, random_scores, scores_from
@@ -38,9 +38,13 @@ OUTCOMES = ("wins", "losses", "ties", "undecided")
 KINDS = st.sampled_from(get_args(Test))
 
 
-def welch(first: np.ndarray, second: np.ndarray) -> TTest:
-    summaries = [(x.mean(axis=-1), x.var(axis=-1, ddof=1), x.shape[-1]) for x in (first, second)]
-    return welch_test(*summaries[0], *summaries[1])
+def p_of(first: np.ndarray, second: np.ndarray, test: Test = "welch") -> np.ndarray:
+    """The p-value of two competitors on each dataset, ``(D,)``."""
+    rows = []
+    for name, its in (("a", first), ("b", second)):
+        rows += [(d, name, trial, value) for d, values in enumerate(its) for trial, value in enumerate(values)]
+    scores = pd.DataFrame(rows, columns=["dataset", "competitor", "trial", "value"])
+    return compared_pairs(scores, [("a", "b")], test=test)["p"].to_numpy()
 
 
 def samples_at(*levels: float) -> dict[object, dict[str, list[float]]]:
@@ -54,47 +58,35 @@ def samples_at(*levels: float) -> dict[object, dict[str, list[float]]]:
     return samples
 
 
-def test_welch_equals_scipy_and_the_formula() -> None:
-    for trials in (9, 4, 2):
-        found = welch(FIRST, SECOND[:, :trials])
-        expected = stats.ttest_ind(FIRST, SECOND[:, :trials], axis=1, equal_var=False)
-        np.testing.assert_allclose(found.statistic, expected.statistic, rtol=1e-12)
-        np.testing.assert_allclose(found.df, expected.df, rtol=1e-12)
-        np.testing.assert_allclose(found.p, expected.pvalue, rtol=1e-12)
-    # Errors 1/2 and 1/2 add up to 1; df = 1 / (0.25/1 + 0.25/1) = 2; for two degrees p = 1 - t / sqrt(2 + t^2).
-    found = welch_test(3.0, 1.0, 2, 1.0, 1.0, 2)
-    assert (found.statistic, found.df) == (2.0, 2.0)
-    assert found.p == pytest.approx(1 - 2 / math.sqrt(6), rel=1e-12)
-    one_constant = welch(FIRST[0], np.full(5, 0.79))
-    assert one_constant.p == pytest.approx(stats.ttest_1samp(FIRST[0], 0.79).pvalue, rel=1e-9)
-    for n, n2 in [(1, 30), (30, 1), (1, 1), (0, 30)]:
-        assert np.isnan(welch_test(0.9, 0.01, n, 0.8, 0.01, n2)).all(), "a single trial cannot be tested"
-
-
-def test_paired_equals_scipy_over_the_trials_in_common() -> None:
+def test_each_test_equals_scipy_and_the_formula() -> None:
     first, second = FIRST.copy(), SECOND.copy()
     first[0, 2] = second[0, 5] = second[1, :4] = np.nan
+    paired = stats.ttest_rel(first, second, axis=1, nan_policy="omit")
+    both = np.isfinite(first - second).sum(axis=1)
+    resampled = paired.statistic / np.sqrt(1 + both * TEST_TO_TRAIN)
+    expected = {
+        "welch": stats.ttest_ind(first, second, axis=1, equal_var=False, nan_policy="omit").pvalue,
+        "paired": paired.pvalue,
+        "corrected": 2 * stats.t.sf(np.abs(resampled), both - 1),
+    }
 
-    found = paired_test(first, second)
-
-    expected = stats.ttest_rel(first, second, axis=1, nan_policy="omit")
-    np.testing.assert_allclose(found.statistic, expected.statistic, rtol=1e-12)
-    np.testing.assert_allclose(found.p, expected.pvalue, rtol=1e-12)
-    np.testing.assert_array_equal(found.df, [6, 4, 8, 8, 8, 8])
-    assert np.isnan(paired_test(np.array([0.5, 0.6, np.nan]), np.array([np.nan, 0.5, 0.6]))).all()
-    of_two = paired_test(FIRST[:, :2], SECOND[:, :2])
-    np.testing.assert_allclose(of_two.p, stats.ttest_rel(FIRST[:, :2], SECOND[:, :2], axis=1).pvalue, rtol=1e-9)
-    assert paired_test(np.array([0.5, 0.6, 0.7]), np.array([0.7, 0.6, 0.5])).p == 1, "no difference, with a spread"
+    for test, p in expected.items():
+        np.testing.assert_allclose(p_of(first, second, test), p, rtol=1e-9)
+    # Errors 1/2 and 1/2 add up to 1; df = 1 / (0.25/1 + 0.25/1) = 2; for two degrees p = 1 - t / sqrt(2 + t^2).
+    half = np.sqrt(0.5)
+    three, one = np.array([[3 - half, 3 + half]]), np.array([[1 - half, 1 + half]])
+    assert p_of(three, one) == pytest.approx(1 - 2 / math.sqrt(6))
+    assert np.isnan(p_of(FIRST, SECOND[:, :1])).all(), "a single trial cannot be tested"
+    assert np.isnan(p_of(np.array([[0.5, np.nan]]), np.array([[np.nan, 0.5]]), "paired")).all()
 
 
 @pytest.mark.parametrize(("part", "p"), [(0.0, 1.0), (3e-13, 1.0), (3e-12, 0.0), (1e-9, 0.0), (1.0, 0.0)])
 def test_constant_samples_tie_within_a_million_millionth_of_their_means(part: float, p: float) -> None:
-    """Both tests, at both ends of the scale that accuracies and losses have. Means of 3 and 7 values of 0.1 differ in
-    a last bit."""
+    """At both ends of the scale of accuracies and losses. Means of 3 and 7 values of 0.1 differ in a last bit."""
     for mean in (0.8, 0.1, 1e-6, 1e4):
-        assert welch(np.full(3, mean), np.full(7, mean * (1 + part))).p == p
-        assert paired_test(np.full(3, mean), np.full(3, mean * (1 + part))).p == p
-        assert paired_test(FIRST[0] * mean + mean * part, FIRST[0] * mean).p == p
+        assert p_of(np.full((1, 3), mean), np.full((1, 7), mean * (1 + part))) == p
+        assert p_of(np.full((1, 3), mean), np.full((1, 3), mean * (1 + part)), "paired") == p
+        assert p_of(FIRST[:1] * mean + mean * part, FIRST[:1] * mean, "paired") == p
 
 
 @pytest.mark.parametrize(
@@ -106,11 +98,8 @@ def test_constant_samples_tie_within_a_million_millionth_of_their_means(part: fl
         ([0.02, math.nan, 0.01], [0.02, math.nan, 0.02]),
     ],
 )
-def test_holm_by_hand_and_of_columns_apart(raw: list[float], adjusted: list[float]) -> None:
+def test_holm_by_hand(raw: list[float], adjusted: list[float]) -> None:
     np.testing.assert_allclose(holm(raw), adjusted, rtol=1e-12)
-    both, expected = np.array([raw, raw[::-1]]), np.array([adjusted, adjusted[::-1]])
-    np.testing.assert_allclose(holm(both, axis=1), expected, rtol=1e-12)
-    np.testing.assert_allclose(holm(both.T), expected.T, rtol=1e-12)
 
 
 def total(matrix: WinMatrix) -> pd.DataFrame:
@@ -279,6 +268,34 @@ def test_the_filter_is_welchs_p_value_and_the_papers_level_is_the_default() -> N
     assert kept.to_dict() == {0.15: True, 0.19: True, 0.21: False, 0.25: False}
 
 
+@pytest.mark.parametrize(
+    ("change", "asked", "message"),
+    [
+        ({"value": np.nan}, None, "The scores hold no values, or infinite ones; mark a trial without a score by NaN."),
+        ({"value": np.inf}, None, "The scores hold no values, or infinite ones; mark a trial without a score by NaN."),
+        ({"trial": 0}, None, "Competitor a has two values for trial 0 on dataset better; select one setting of it"),
+        ({}, ["a", "z"], "The scores have no competitor z. Their competitors are: a, b."),
+        ({}, ["a"], "There are no pairs to compare; name two competitors or more."),
+    ],
+)
+def test_unusable_scores_and_unknown_competitors_are_refused(
+    change: dict[str, Any], asked: list[str] | None, message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        win_matrix(SCORES.assign(**change), asked)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_cells_that_lack_trials_are_named() -> None:
+    scores = scores_from({"car": {"a": [0.5, np.nan, 0.5], "b": [0.5] * 3}, "adult": {"b": [0.5] * 3}})
+
+    assert win_matrix(scores).incomplete.to_dict("records") == [
+        {"dataset": "adult", "competitor": "a", "trials": 0, "expected": 3},
+        {"dataset": "car", "competitor": "a", "trials": 2, "expected": 3},
+    ]
+
+
 def test_over_all_datasets_the_papers_own_gain_is_half_its_headline() -> None:
     published = published_accuracy()
     scores = scores_of(published[published["regime"] == "full"], dataset="dataset_id")
@@ -288,3 +305,50 @@ def test_over_all_datasets_the_papers_own_gain_is_half_its_headline() -> None:
     row = table.loc[("control", "scarf")]
     assert (row["mean"], row["median"]) == (pytest.approx(1.18, abs=0.005), pytest.approx(0.44, abs=0.005))
     assert row["datasets"] == 69
+
+
+RESULTS = pd.DataFrame(
+    {
+        "dataset_id": pd.array([6, 6, 6, None], dtype="Int64"),
+        "dataset": ["letter", "letter", "letter", "mine"],
+        "regime": "full",
+        "pretrain": ["none", "none", "scarf", "scarf"],
+        "corruption": [None, "none", "marginal", "mean"],
+        "method": "control",
+        "trial": pd.array([0, 1, 0, 0], dtype="Int64"),
+        "accuracy": [0.5, 0.7, 0.9, 0.8],
+        "finetune_epochs": pd.array([10, None, 30, 40], dtype="Int64"),
+    }
+)
+
+
+def test_results_as_scores() -> None:
+    assert scores_of(RESULTS).to_dict("list") == {
+        "dataset": ["letter", "letter", "letter", "mine"],
+        "competitor": ["none+control", "none+control", "scarf+control", "scarf+control"],
+        "trial": [0, 1, 0, 0],
+        "value": [0.5, 0.7, 0.9, 0.8],
+    }
+    # Other columns tell competitors apart, and null is not the option none.
+    by_corruption = scores_of(RESULTS, competitor=["corruption"])
+    assert by_corruption["competitor"].to_list() == ["not used", "none", "marginal", "mean"]
+    # Published means are one trial.
+    published = scores_of(published_accuracy().query("regime == 'full'"), dataset="dataset_id")
+    assert (set(published["trial"]), published["competitor"].nunique()) == ({0}, 7)
+    # The grid of pre-trainings names competitors as scores do.
+    grid = pretraining_grid(["control"], ["scarf"])
+    assert grid == {("control", "scarf"): ("scarf+control", "none+control")}
+    assert set(grid["control", "scarf"]) == set(scores_of(RESULTS)["competitor"])
+
+
+def test_means_of_cells_by_hand() -> None:
+    means = cell_means(RESULTS)
+
+    assert len(means) == 3
+    control = means[means["pretrain"] == "none"].iloc[0]
+    assert control[["mean", "standard_error", "trials"]].tolist() == pytest.approx([0.6, 0.1, 2])
+    own = means[means["dataset_id"].isna()].iloc[0]
+    assert (own["mean"], own["trials"]) == (0.8, 1)
+    assert np.isnan(own["standard_error"])
+    epochs = cell_means(RESULTS, "finetune_epochs", by=["dataset", "pretrain"])
+    assert epochs.loc[epochs["pretrain"] == "none", ["mean", "trials"]].to_numpy().tolist() == [[10, 1]]
