@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,15 @@ from ..errors import counted
 from ..importing import without_garbage_collection
 from ..metrics import Metric
 from ..reporting.learning import LEARNS_NOTHING, not_learnt_notes, probability_note
-from ..reporting.levels import LevelledRows, levels_of, levels_of_cell
+from ..reporting.levels import levelled, levels_of
 from ..reporting.names import asked_for
-from ..results import Rows, few_steps_note
+from ..results import few_steps_note
 from ..screen import command_line, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, look_up, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, sentences
 from ..sweeping.workers import Tell
-from .tables import Row, ShownCells, cell_table, shared_trials, sweep_table, title, why_no_interval
+from .tables import ShownCells, cell_table, shared_trials, sweep_table, title, why_no_interval
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
@@ -83,7 +84,8 @@ class Terminal:
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show what was trained, its table, the answer, reservations, and where the results are."""
         metric = chosen_metric(surveyed, request.sweep)
-        cells = _with_levels(surveyed, metric)
+        surveyed = _with_levels(surveyed, metric)
+        cells = [(each.axes, each.rows) for each in surveyed]
         screen().say(_title(surveyed, cells, n_skipped))
         _show_table(cells, metric, surveyed[0].cell)
         if len(surveyed) > 1:
@@ -97,16 +99,16 @@ def _say_all(sentences: Sequence[str]) -> None:
         screen().say(sentence)
 
 
-def _with_levels(surveyed: Sequence[SurveyedCell], metric: Metric) -> ShownCells:
-    """The columns and rows of cells, with the intervals of their metrics from predictions, where they are kept."""
-    cells: list[tuple[Row, Rows]] = []
+def _with_levels(surveyed: Sequence[SurveyedCell], metric: Metric) -> Sequence[SurveyedCell]:
+    """Cells with the intervals of their metrics from predictions, where they are kept."""
+    # Predictions of very many cells take long to read, and no table shows them.
+    if len(surveyed) > LONGEST_TABLE:
+        return surveyed
+    found = []
     for each in surveyed:
-        rows = each.rows
-        # Predictions of very many cells take long to read, and no table shows them.
-        if each.folder is not None and len(surveyed) <= LONGEST_TABLE:
-            rows = LevelledRows(rows, levels_of_cell(each.folder, rows, metric))
-        cells.append((each.axes, rows))
-    return cells
+        rows = each.rows if each.folder is None else levelled(each.folder, each.rows, metric)
+        found.append(replace(each, rows=rows))
+    return found
 
 
 def _title(surveyed: Sequence[SurveyedCell], cells: ShownCells, n_skipped: int) -> str:

@@ -33,6 +33,7 @@ from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
 from ..results.store import FLAGS
 from .learning import EVIDENCE, not_learnt
+from .levels import LevelledRows
 from .names import Competition, asked_for, competition, distinguishing_columns, is_context
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
@@ -212,6 +213,13 @@ def read_results(
         targets=targets,
         metric=asked.pop() if len(asked) == 1 else leading_metric(targets.values()),
         stored=records,
+        # What the table of a run has read is not read again for its answer.
+        measured={
+            (label, name): trials
+            for label, rows in enumerate(rows_of_cells)
+            if isinstance(rows, LevelledRows)
+            for name, trials in rows.trials.items()
+        },
     )
 
 
@@ -235,7 +243,8 @@ def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequ
         cells.append({**cell.axes, **row})
     # Columns of axes keep their own values, and None where a cell does not use the axis.
     frame = pd.DataFrame(with_reading(cells), dtype=object)
-    return frame.where(frame.notna(), None).astype({"wanted": "int64", "finished": "int64"})
+    counts = ["wanted", "finished"] if cells else []
+    return frame.where(frame.notna(), None).astype(dict.fromkeys(counts, "int64"))
 
 
 def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:

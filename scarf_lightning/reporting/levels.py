@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..intervals import FEWEST, SIZES, Interval, median_sizes, overlap_ratio
-from ..metrics import Metric
+from ..metrics import Metric, metric_named
 from ..results import Predictions, Rows, read_cell, read_predictions, values_of
 
 if TYPE_CHECKING:
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
 
 
 class LevelledRows(Rows):
-    """The rows of a cell's trials, with the intervals of the metrics that are known from predictions.
+    """The rows of a cell's trials, with what is known of them from predictions.
 
     Attributes:
-        levels: by name of the metric.
+        trials: by name of the metric, as an answer on the cell takes them.
+        levels: of the same metrics.
     """
 
-    __slots__ = ("levels",)
+    __slots__ = ("levels", "trials")
 
-    def __init__(self, rows: Rows, levels: Mapping[str, Interval]) -> None:
+    def __init__(self, rows: Rows, trials: "Mapping[str, Trials]", levels: Mapping[str, Interval]) -> None:
         super().__init__(rows.size, rows.columns)
-        self.levels = levels
+        self.trials, self.levels = trials, levels
 
 
 def levels_of(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Interval]:
@@ -32,10 +33,8 @@ def levels_of(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Interval]:
     return rows.levels if isinstance(rows, LevelledRows) else {}
 
 
-def levels_of_cell(
-    folder: Path, rows: Sequence[Mapping[str, Any]], leading: Metric | None = None
-) -> dict[str, Interval]:
-    """The level of each metric of a cell by rows and fits, as a report has it.
+def levelled(folder: Path, rows: Rows, leading: Metric | None = None) -> LevelledRows:
+    """The rows of a cell with the level of each metric by rows and fits, as a report has it.
 
     Metrics of which a trial's prediction was not kept are left out, and so are all of fewer than three trials.
 
@@ -44,25 +43,21 @@ def levels_of_cell(
         rows: of its trials.
         leading: metric that has one even if that takes long: without a formula in `verdicts.influence`.
     """
-    if len(rows) < FEWEST:
-        return {}
-    stored = read_cell(folder)
-    predictions, _ = read_predictions(stored)
-    # The caller then shows the interval of the resampled t-test, which needs no predictions.
-    if stored.description is None or not predictions:
-        return {}
-    from ..verdicts.influence import FORMULAS
+    known: dict[str, Trials] = {}
+    stored = read_cell(folder) if len(rows) >= FEWEST else None
+    predictions, damaged = ({}, {}) if stored is None else read_predictions(stored)
+    # Without, the caller shows the interval of the resampled t-test. Damage is for a report to find and to name.
+    if stored is not None and stored.description is not None and predictions and not damaged:
+        from ..verdicts.influence import FORMULAS
 
-    metrics = [metric for metric in stored.target.metrics() if metric.name in FORMULAS or metric == leading]
-    split = stored.description["options"].get("split")
-    levels = {}
-    for metric, trials in zip(
-        metrics, trials_by_metric(metrics, lambda name: values_of(rows, name), predictions, split), strict=True
-    ):
-        # The interval must be that of the mean, so all trials of the mean take part in it.
-        if len(trials.rows) == len(trials.values) >= FEWEST:
-            levels[metric.name] = trials.level(metric)
-    return levels
+        metrics = [metric for metric in stored.target.metrics() if metric.name in FORMULAS or metric == leading]
+        split = stored.description["options"].get("split")
+        found = trials_by_metric(metrics, lambda name: values_of(rows, name), predictions, split)
+        for metric, trials in zip(metrics, found, strict=True):
+            # The interval must be that of the mean, so all trials of the mean take part in it.
+            if len(trials.rows) == len(trials.values) >= FEWEST:
+                known[metric.name] = trials
+    return LevelledRows(rows, known, {name: trials.level(metric_named(name)) for name, trials in known.items()})
 
 
 def trials_by_metric(

@@ -287,7 +287,7 @@ def _table_verdict(
     if first.split in FIXED_SPLITS:
         return no_verdict(differences, NOT_KEPT)
     ratio, n_test = first.test_to_train, first.n_test
-    return judge(differences[None], margin=margin, test_to_train=ratio, n_test=n_test, bounds=bounds)
+    return judge(differences, margin=margin, test_to_train=ratio, n_test=n_test, bounds=bounds)
 
 
 def _rows_verdict(

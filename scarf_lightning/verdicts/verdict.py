@@ -124,34 +124,30 @@ def judge(
     """The verdict on a competitor beside its reference, from a value a trial.
 
     Args:
-        differences: of paired trials, ``(D, T)`` for D tables, higher is better; NaN where either has no trial.
+        differences: of paired trials of one table, ``(T,)``, higher is better.
         margin: a difference no larger than this is of no practical consequence.
         test_to_train: n_test/n_train of the splits.
         n_test: test rows of a trial, see `scarf_lightning.intervals.unseen`.
         bounds: of differences, which no interval leaves.
 
-    >>> trials = np.array([[0.021, 0.034, 0.030, 0.028, 0.027, 0.031, 0.025, 0.029, 0.033, 0.026]])
+    >>> trials = np.array([0.021, 0.034, 0.030, 0.028, 0.027, 0.031, 0.025, 0.029, 0.033, 0.026])
     >>> judge(trials).answer
     'helps'
     >>> judge(trials - 0.022).answer
     'helps, size open'
     """
-    is_tried = np.isfinite(differences).any(axis=1)
-    if is_tried.sum() > 1:
-        return judge_tables(differences[is_tried], margin=margin)
-    paired = differences[np.isfinite(differences)]
-    n = len(paired)
+    n = len(differences)
     if n < FEWEST:
-        return no_verdict(paired)
-    mean, error = float(paired.mean()), math.sqrt(paired.var(ddof=1) * (1 / n + test_to_train))
+        return no_verdict(differences)
+    mean, error = float(differences.mean()), math.sqrt(differences.var(ddof=1) * (1 / n + test_to_train))
     # Trials that agree have no spread, and yet rows that none of them tested may differ.
-    if are_equal(paired):
+    if are_equal(differences):
         error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(max(bounds), 1.0))
     return _verdict(
         partial(student_interval, mean, error, n - 1, bounds),
         _student(mean, error, n - 1),
         margin,
-        paired,
+        differences,
         trials=n,
         basis="resampled t-test",
     )
@@ -243,7 +239,7 @@ def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) ->
 
     Alone, and as the surest of five:
 
-    >>> alone = judge(np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043]]))
+    >>> alone = judge(np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043]))
     >>> decided(alone), decided(alone, Levels(0.001, 0.001, 0.001))
     ('helps, size open', 'undecided')
     """
@@ -268,7 +264,7 @@ def decided(verdict: Verdict, needed: Levels = ALONE, margin: float = MARGIN) ->
 def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:
     """The answers that may be claimed together, after Holm's correction over all of them.
 
-    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043]])
+    >>> trials = np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043])
     >>> alone = judge(trials)
     >>> alone.answer, answers_together([alone] * 50)[0]
     ('helps, size open', 'undecided')
@@ -280,7 +276,7 @@ def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha:
 def after_looks(verdict: Verdict, before: Sequence[Look], margin: float = MARGIN) -> Verdict:
     """A verdict whose levels, answer and interval hold after the looks that were taken before, see `looks`.
 
-    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031, 0.02]])
+    >>> trials = np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031, 0.02])
     >>> found = judge(trials)
     >>> found.answer, after_looks(found, [Look(10)]).answer
     ('helps', 'helps, size open')

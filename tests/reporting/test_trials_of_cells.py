@@ -110,7 +110,7 @@ def without_predictions(split: str, *values: list[float], **sizes: int) -> CellR
 def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_verdict() -> None:
     """Where trials differ, the overlap of their rows decides; where they agree, the rows that none of them tested."""
     values = [0.91, 0.93, 0.94, 0.92], [0.90, 0.91, 0.90, 0.91]
-    gains = (np.array(values[0]) - np.array(values[1]))[None]
+    gains = np.array(values[0]) - np.array(values[1])
     options = ReportOptions(rope=MARGIN)
 
     found = verdict_of(without_predictions("random", *values), PAIR, options)
@@ -121,7 +121,7 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "undecided", NOT_KEPT)
     for spread in (0.0, 0.01):
         values = 0.85 + spread * np.array([1.0, -1.0] * 2)
-        gains = values[None] - 0.8
+        gains = values - 0.8
         sized = without_predictions("random", values.tolist(), [0.8] * TRIALS, n_test=50, n_train=200, n_labelled=200)
         found = verdict_of(sized, PAIR, OPTIONS)
         assert found == judge(gains, test_to_train=50 / 200, n_test=50, bounds=(-1.0, 1.0))

@@ -23,7 +23,7 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together(metrics:
     found = compare(metrics, metric="accuracy", reference="base")
 
     assert found.frame["what"].tolist() == ["better", "same"]
-    alone = after_looks(judge((wide["better"] - wide["base"]).to_numpy()[None], bounds=(-1.0, 1.0)), [])
+    alone = after_looks(judge((wide["better"] - wide["base"]).to_numpy(), bounds=(-1.0, 1.0)), [])
     its = found.effects[0].verdict
     assert (its.interval, its.levels, its.answer) == (alone.interval, alone.levels, alone.answer)
     assert found.frame["answer"].tolist() == ["helps", "undecided"]

@@ -12,7 +12,6 @@ from scarf_lightning.verdicts.answers import SAME, UNDECIDED, Levels
 from scarf_lightning.verdicts.looks import Look
 from scarf_lightning.verdicts.rows_and_fits import error_parts
 from scarf_lightning.verdicts.verdict import (
-    Verdict,
     after_looks,
     answers_together,
     judge,
@@ -28,11 +27,6 @@ def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.nd
     return np.random.default_rng(seed).normal(mean, spread, size=n)
 
 
-def of_one(differences: np.ndarray, **options: float) -> Verdict:
-    """The verdict on one table from a value a trial."""
-    return judge(differences[None], **options)
-
-
 @given(seed=st.integers(0, 1000), n=st.integers(3, 30))
 @settings(max_examples=10)
 def test_without_predictions_it_is_the_corrected_resampled_test_and_the_posterior_of_baycomp(seed: int, n: int) -> None:
@@ -41,7 +35,7 @@ def test_without_predictions_it_is_the_corrected_resampled_test_and_the_posterio
     scale = math.sqrt((1 / n + RATIO) * differences.var(ddof=1))
     posterior = stats.t(n - 1, loc=differences.mean(), scale=scale)
 
-    found = of_one(differences, margin=0.01, test_to_train=RATIO)
+    found = judge(differences, margin=0.01, test_to_train=RATIO)
 
     assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
     assert (found.won, found.lost) == ((differences > 0).sum(), (differences < 0).sum())
@@ -66,9 +60,9 @@ def test_from_predictions_it_is_students_interval_of_the_sum_of_both_parts() -> 
 def test_no_level_is_above_one() -> None:
     """Twice a tail of more than a half: of gains of two points neither a loss nor five points are found, and of gains
     on as many tables as losses no direction."""
-    gains = of_one(np.array([0.016, 0.024, 0.019, 0.021, 0.020]), margin=0.05)
+    gains = judge(np.array([0.016, 0.024, 0.019, 0.021, 0.020]), margin=0.05)
     assert gains.levels.beyond == 1
-    assert of_one(np.array([0.016, 0.024, 0.019, 0.021, 0.020] * 2), margin=0.01).levels.within == 1
+    assert judge(np.array([0.016, 0.024, 0.019, 0.021, 0.020] * 2), margin=0.01).levels.within == 1
     tables = np.array([[0.02], [-0.02]] * 4)
     assert judge_tables(tables).levels.direction == 1
 
@@ -82,16 +76,16 @@ def test_an_improvement_helps_and_a_loss_hurts(sign: int) -> None:
     values = [sign * np.full(50, 0.05) + np.linspace(-0.01, 0.01, 50) for _ in rows]
 
     expected = "helps" if sign > 0 else "hurts"
-    assert of_one(trials).answer == expected
+    assert judge(trials).answer == expected
     assert judge_tables(tables).answer == expected
     assert judge_rows(values, rows).answer == expected
 
 
 def test_a_family_shares_its_level_and_a_smaller_family_claims_more() -> None:
     """Holm by hand: p = 0.02 is claimed alone and with one that is sure, and not with two that are not."""
-    sure = of_one(np.array([0.030, 0.034, 0.033, 0.028, 0.031] * 2))
-    unsure = of_one(normal(5, 12, mean=0.0))
-    weak = of_one(np.array([0.028, 0.058, 0.003, 0.068, 0.028, 0.078, 0.038, 0.018, 0.058, 0.033]))
+    sure = judge(np.array([0.030, 0.034, 0.033, 0.028, 0.031] * 2))
+    unsure = judge(normal(5, 12, mean=0.0))
+    weak = judge(np.array([0.028, 0.058, 0.003, 0.068, 0.028, 0.078, 0.038, 0.018, 0.058, 0.033]))
     assert 0.0167 < weak.levels.direction < 0.025
 
     assert answers_together([weak]) == [weak.answer] == ["helps, size open"]
@@ -118,7 +112,7 @@ def test_a_part_that_is_left_out_is_noticed() -> None:
 @pytest.mark.parametrize(("n_test", "answer"), [(10, UNDECIDED), (50, UNDECIDED), (400, "no practical difference")])
 def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n_test: int, answer: str) -> None:
     """The rule of three: none of 400 rows differs, so up to 0.7 points of all rows may; none of 10, up to 26."""
-    found = of_one(np.zeros(10), n_test=n_test, bounds=(-1.0, 1.0))
+    found = judge(np.zeros(10), n_test=n_test, bounds=(-1.0, 1.0))
 
     assert found.high == pytest.approx(1 - 0.05 ** (1 / (5 * n_test)))
     rows = [np.arange(n_test)] * 10
@@ -142,15 +136,15 @@ def test_a_level_leans_towards_the_middle_and_stays_within_its_bounds() -> None:
     unbounded = rows_interval(parts, (0.0, math.inf))
     assert unbounded.mean - unbounded.low == pytest.approx(unbounded.high - unbounded.mean)
     assert (high - low) == pytest.approx(unbounded.high - unbounded.low, rel=0.1)
-    wide = of_one(np.array([0.9, 0.1, 0.5]), bounds=(-1.0, 1.0))
+    wide = judge(np.array([0.9, 0.1, 0.5]), bounds=(-1.0, 1.0))
     assert (wide.low, wide.high) == (pytest.approx(0.5 - stats.t.ppf(0.975, 2) * 0.4 * math.sqrt(1 / 3 + RATIO)), 1.0)
     rows = [np.arange(3)] * 3
     assert judge_rows([np.array([1.0, 0.0, 1.0])] * 3, rows, bounds=(-1.0, 1.0)).high == 1.0
 
 
-def test_too_few_trials_or_tables_claim_nothing_and_only_common_ones_count() -> None:
+def test_too_few_trials_or_tables_claim_nothing() -> None:
     rows = [np.arange(50)] * 2
-    for found in (of_one(np.array([0.1, 0.1])), judge_rows([np.full(50, 0.1)] * 2, rows)):
+    for found in (judge(np.array([0.1, 0.1])), judge_rows([np.full(50, 0.1)] * 2, rows)):
         assert (found.answer, found.basis, found.trials) == (UNDECIDED, "none", 2)
         assert math.isnan(found.low)
     few = judge_tables(np.full((5, 3), 0.1))
@@ -161,10 +155,8 @@ def test_too_few_trials_or_tables_claim_nothing_and_only_common_ones_count() -> 
         5,
     )
     assert answers_together([few]) == [UNDECIDED]
-    empty = judge(np.full((2, 3), np.nan))
+    empty = judge(np.empty(0))
     assert (empty.answer, empty.datasets) == (UNDECIDED, 0)
-    one = normal(1, 5)
-    assert judge(np.array([[*one, np.nan], [np.nan] * 6])) == of_one(one)
 
 
 def test_over_tables_the_median_one_and_the_mean_are_told() -> None:
@@ -220,23 +212,6 @@ def test_a_share_near_its_bound_has_wilsons_interval() -> None:
     assert low < mean < high < 1
 
 
-def test_ten_trials_of_few_errors_have_an_interval_that_a_reader_believes() -> None:
-    """Ten trials of 60 of 300 rows with four errors in all, on as many rows: accuracies of 0.983 to 1."""
-    random = np.random.default_rng(0)
-    rows = [random.permutation(300)[:60] for _ in range(10)]
-    values = [np.ones(60) for _ in rows]
-    for trial in (0, 3, 5, 8):
-        values[trial][trial] = 0.0
-    parts = error_parts(values, rows, unseen=np.array([[1.0, 0.0]]))
-
-    mean, low, high = rows_interval(parts, (0.0, 1.0), is_share=True)
-
-    assert mean == pytest.approx(1 - 4 / 600)
-    assert 0.96 < low < 0.985
-    assert mean < high < 1
-    assert low > rows_interval(parts, (0.0, 1.0)).low, "of other metrics the few rows leave few degrees of freedom"
-
-
 def test_the_interval_below_an_upper_bound_alone_is_that_of_the_logarithm_of_the_distance() -> None:
     rows = [np.arange(40)] * 3
     values = [np.linspace(-1.2, 2.4, 40)] * 3
@@ -261,7 +236,7 @@ def test_fewer_than_ten_trials_of_a_table_have_an_interval_and_no_answer(n: int)
     assert (few.answer, enough.answer) == (UNDECIDED, "helps")
     assert few.has_few_trials
     assert 0 < few.low < 0.05 < few.high
-    assert of_one(normal(0, n, 0.5)).answer == UNDECIDED
+    assert judge(normal(0, n, 0.5)).answer == UNDECIDED
     assert after_looks(few, [Look(3)]) == few, "no look is taken where nothing may be claimed"
     assert judge_tables(np.linspace(0.02, 0.06, 12)[:, None]).answer == "helps", "over tables one trial is enough"
 
@@ -277,7 +252,7 @@ def test_an_answer_agrees_with_the_95_interval(seed: int, n: int, before: set[in
         kind = random.integers(3)
         gain = random.choice([0.0, 0.005, 0.015, 0.03])
         if kind == 0:
-            found = of_one(random.normal(gain, 0.012, size=14))
+            found = judge(random.normal(gain, 0.012, size=14))
         elif kind == 1:
             found = judge_tables(random.normal(gain, 0.015, size=(30, 1)))
         else:
@@ -301,7 +276,7 @@ def test_an_answer_agrees_with_the_95_interval(seed: int, n: int, before: set[in
 
 def test_an_answer_that_a_look_has_claimed_stands() -> None:
     """Claimed at ten trials of the level that is left there, and too weak for what is left at twenty."""
-    weak = of_one(np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, -0.005] * 2 + [0.03] * 4))
+    weak = judge(np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, -0.005] * 2 + [0.03] * 4))
     assert 0.001 < weak.levels.direction < 0.02
     claimed, missed = Look(10, Levels(0.01, 0.9, 0.9), True, 0.01), Look(10, Levels(0.2, 0.9, 0.9), True, 0.01)
 
@@ -315,6 +290,6 @@ def test_an_answer_that_a_look_has_claimed_stands() -> None:
 
 def test_a_look_at_no_trials_changes_nothing() -> None:
     """Somebody has edited the file of looks."""
-    alone = judge(np.random.default_rng(0).normal(0.02, 0.01, size=(6, 10)))
+    alone = judge_tables(np.random.default_rng(0).normal(0.02, 0.01, size=(6, 10)))
 
     assert after_looks(alone, [Look(0), Look(-3)]).levels == after_looks(alone, []).levels

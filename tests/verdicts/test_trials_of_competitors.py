@@ -169,7 +169,7 @@ class TestVerdict:
         assert (found.won, found.basis) == ((differences > 0).sum(), "rows and fits")
         for rows in ({t: second.rows[t] for t in range(5)}, dict(second.rows) | {5: second.rows[4]}):
             without = verdict_on([(first, replace(second, rows=rows))], ACCURACY, 0.02)
-            expected = judge(differences[None], margin=0.02, bounds=(-1.0, 1.0))
+            expected = judge(differences, margin=0.02, bounds=(-1.0, 1.0))
             assert (without.interval, without.basis) == (pytest.approx(expected.interval), expected.basis)
 
     def test_without_predictions_it_has_the_overlap_and_the_test_rows_of_the_trials(self) -> None:
@@ -177,7 +177,7 @@ class TestVerdict:
 
         found = verdict_on([(first, second)], ACCURACY, 0.02)
 
-        expected = judge(np.full((1, 3), 0.1), margin=0.02, test_to_train=0.1, n_test=30, bounds=(-1.0, 1.0))
+        expected = judge(np.full(3, 0.1), margin=0.02, test_to_train=0.1, n_test=30, bounds=(-1.0, 1.0))
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
     def test_trials_that_share_their_test_rows_have_none_without_predictions(self) -> None:
