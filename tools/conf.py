@@ -21,14 +21,13 @@ from scarf_lightning.options.axes import (
     TARGET,
     Axis,
     field_names,
-    first_paragraph,
     is_own,
     parts,
     target_of,
 )
 from scarf_lightning.options.config import SHORTHANDS
 from scarf_lightning.options.option import Option, options_of
-from tools.reference import main_options, values_of
+from tools.reference import first_paragraph, main_options, values_of
 
 CONF = Path(__file__).parents[1] / "conf"
 GLOBAL = "_global_"

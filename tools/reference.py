@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
-from scarf_lightning.options.axes import AXES, BASES, first_paragraph, parts
+from scarf_lightning.options.axes import AXES, BASES, parts
 from scarf_lightning.options.config import Config
 from scarf_lightning.options.option import Option, PartField, _kinds_of, options_of
 
@@ -22,6 +22,12 @@ class ChoiceReference(NamedTuple):
     name: str
     meaning: str
     options: Mapping[str, Option]
+
+
+def first_paragraph(cls: type[Any]) -> str:
+    """The first paragraph of a class's docstring, in one line."""
+    paragraph = (cls.__doc__ or "").split("\n\n")[0]
+    return " ".join(paragraph.split())
 
 
 def values_of(option: Option) -> str:

@@ -141,12 +141,6 @@ def field_names(cls: type[Any]) -> frozenset[str]:
     return frozenset(field.name for field in fields(cls))
 
 
-def first_paragraph(cls: type[Any]) -> str:
-    """The first paragraph of a class's docstring, in one line."""
-    paragraph = (cls.__doc__ or "").split("\n\n")[0]
-    return " ".join(paragraph.split())
-
-
 def unknown_part(axis: str, name: Any, known: Collection[str], option: str | None = None) -> UsageError:
     """The refusal of a name that no part of an axis has."""
     names = sorted(known)

@@ -12,12 +12,12 @@ from copy import deepcopy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..errors import UsageError, not_an_option, unknown_name
 from .axes import BASES, OURS, TARGET, list_of, part, target_of
 from .config import Config
-from .option import Option, Options, PartField, default_of, options_of
+from .option import Option, Options, options_of
 from .plugins import check_imported
 from .settings import Choice
 
@@ -53,29 +53,27 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "", *, exac
     Raises:
         UsageError: a field is unknown or missing, of a wrong type, or out of range; the message names it.
     """
-    settings: type[Any] | None = schema if issubclass(schema, Options) else None
-    if settings is not None and settings.named_part is not None:
-        values = _with_options_apart(settings, settings.named_part, values, place)
-    if settings is not None and settings.sections_by_target is not None:
-        values = _with_sections_apart(settings.sections_by_target, values, place)
-    hints = _hints_of(cast("Any", schema))
-    refuse_unknown(list(hints), values, place, is_of_options=settings is not None)
-    read_values: dict[str, Any] = {}
+    # mypy knows no hash of a class.
+    kind: Any = schema
+    is_of_options = issubclass(schema, Options)
+    if is_of_options:
+        values = _with_parts_apart(kind, values, place)
+    hints = _hints_of(kind)
+    refuse_unknown(list(hints), values, place, is_of_options=is_of_options)
+    arguments: dict[str, Any] = {}
     for field in fields(schema):  # type: ignore[arg-type]
-        full, default = _join(place, field.name), default_of(field)
+        full = _join(place, field.name)
         if field.name not in values:
-            if default is MISSING:
+            if field.default is MISSING and field.default_factory is MISSING:
                 raise UsageError(f"{full} is missing.")
             continue
-        value = values[field.name]
-        if field.name in BASES and hints[field.name] == Choice:
-            # An axis may be left out, as co-training's corruption is without co-training.
-            read_values[field.name] = {} if value == default == {} else _choice(field.name, value, full)
-        else:
-            read_values[field.name] = typed(hints[field.name], value, full, exact=exact)
+        value, hint = values[field.name], hints[field.name]
+        # An axis may be left out, as co-training's corruption is without co-training.
+        is_part = hint == Choice and field.name in BASES and (value != {} or field.default_factory is not dict)
+        arguments[field.name] = _choice(field.name, value, full) if is_part else typed(hint, value, full, exact=exact)
     # The class checks what no type says: ranges, and fields that belong together.
     try:
-        return schema(**read_values)
+        return schema(**arguments)
     except UsageError:
         raise
     except ValueError as error:
@@ -116,19 +114,22 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
                 return typed(each, value, full, exact=exact)
         return typed(last, value, full, exact=exact)
     if origin is Literal:
-        return _one_of(inner, value, full)
+        # YAML reads the words true and false as truth values.
+        text = str(value).lower() if isinstance(value, bool) else f"{value!s:.80}"
+        if text not in inner:
+            raise UsageError(unknown_name(f"{full}={text} is unknown", text, inner, "its values"))
+        return text
     if is_dataclass(origin) and isinstance(origin, type):
         return checked(origin, _group(value, full), full, exact=exact)
     if issubclass(origin, Mapping):
-        kind = inner[1] if inner else Any
-        return {
-            str(name): typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact)
-            for name, each in _group(value, full).items()
-        }
+        kind, typed_values = (*inner, Any, Any)[1], {}
+        for name, each in _group(value, full).items():
+            typed_values[str(name)] = typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact)
+        return typed_values
     if issubclass(origin, (list, tuple)):
         if not isinstance(value, (list, tuple)):
             raise _refusal(full, value, "a list, as in [a,b]")
-        kind = inner[0] if inner else Any
+        kind = (*inner, Any)[0]
         # A column may have a million categories.
         if kind is str and all(type(each) is str for each in value):
             return origin(value)
@@ -166,19 +167,6 @@ def _refusal(full: str, value: Any, takes: str) -> UsageError:
     return UsageError(f"{full}={text}: it takes {takes}.")
 
 
-def _one_of(choices: Sequence[Any], value: Any, full: str) -> Any:
-    """A value that must be one of a few, mostly texts."""
-    for choice in choices:
-        # To Python True is the number 1.
-        if type(choice) is type(value) and choice == value:
-            return choice
-    # YAML reads the words true and false as truth values.
-    text = str(value).lower() if isinstance(value, bool) else f"{value!s:.80}"
-    if isinstance(value, bool) and text in choices:
-        return text
-    raise UsageError(unknown_name(f"{full}={text} is unknown", text, map(str, choices), "its values"))
-
-
 def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
 
@@ -207,64 +195,66 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
     """A part's name and all of its options, from those that are set."""
     options = dict(_group(value, place))
     name = options.pop("name", None)
-    cls = part(axis, name, option=f"{place}.name")
-    return {"name": name} | checked_options(options_of(cls), _without_target(options, place, cls), place)
+    return {"name": name} | _options_of_part(axis, name, f"{place}.name", options, place)
 
 
-def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The values of settings that name a part, with all of the part's options in their field.
+def _options_of_part(
+    axis: str, name: Any, option: str, values: Mapping[str, Any], place: str, beside: Sequence[str] = ()
+) -> dict[str, Any]:
+    """All options of a part, from those that are set; ``option`` names it, and options ``beside`` stand in its section.
+
+    A ``_target_`` is for ``hydra.utils.instantiate``; one outside this package is refused, for the user expects it to
+    be built.
+    """
+    known, target, options = dict[str, Option](), str(values.get(TARGET, OURS)), dict(values)
+    # The one choice without a class.
+    if (option, name) != ("pretrain.name", "none"):
+        cls = part(axis, name, option=option)
+        known, target = options_of(cls), target.replace(target_of(cls), OURS)
+    if not target.startswith(OURS):
+        raise UsageError(f"{place}.{TARGET}={target}: parts are built by their name; plugins=[MODULE] names your own.")
+    options.pop(TARGET, None)
+    if beside:
+        refuse_unknown([*beside, *known], options, place)
+    return checked_options(known, options, place)
+
+
+def _with_parts_apart(settings: type[Options], values: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    """The values of settings that name a part, with all of the part's options in their field; and with the sections
+    that have a ``_target_`` in theirs.
 
     A user may write the part's options beside the common ones, as in ``pretrain.alpha=1``. They are moved into the
-    field, here ``pretrain.options``.
+    field, here ``pretrain.options``. A stored configuration has them there already.
     """
-    common = [field.name for field in fields(settings) if field.name != named.options]
-    name = values.get(named.name, getattr(settings, named.name))
-    own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
-    others = {each: value for each, value in values.items() if each != named.options}
-    if named.is_beside:
-        # A stored configuration has them in the field already.
-        own = {each: others.pop(each) for each in list(others) if each not in common} | own
-    # The one choice without a class.
-    cls = None if (place, name) == ("pretrain", "none") else part(named.axis, name, option=f"{place}.{named.name}")
-    known: Mapping[str, Option] = options_of(cls) if cls else {}
-    own = _without_target(own, named.place_in(place), cls)
-    if named.is_beside:
-        refuse_unknown([*common, *known], own, place)
-    return others | {named.name: name, named.options: checked_options(known, own, named.place_in(place))}
-
-
-def _without_target(options: Mapping[str, Any], place: str, cls: type[Any] | None) -> dict[str, Any]:
-    """The options without the ``_target_`` of a part, which is for ``hydra.utils.instantiate``.
-
-    Raises:
-        UsageError: it is no class of this package, so that the user expects it to be built.
-    """
-    target = str(options.get(TARGET, OURS))
-    if not target.startswith(OURS) and not (cls and target == target_of(cls)):
-        raise UsageError(f"{place}.{TARGET}={target}: parts are built by their name; plugins=[MODULE] names your own.")
-    return {name: value for name, value in options.items() if name != TARGET}
-
-
-def _with_sections_apart(field: str, values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The values with all sections that have a ``_target_`` in one field, by the names that the user gave them."""
-    # A stored configuration has them in the field already.
-    sections = dict(_group(values.get(field) or {}, _join(place, field)))
-    others = {name: value for name, value in values.items() if name != field}
-    for name, value in values.items():
-        if name != field and isinstance(value, Mapping) and TARGET in value:
-            sections[name] = others.pop(name)
-    return {**others, field: typed(dict[str, dict[str, Any]], sections, place)}
+    named, field = settings.named_part, settings.sections_by_target
+    if named is not None:
+        own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
+        common = [each.name for each in fields(settings) if each.name != named.options]
+        others = {each: value for each, value in values.items() if each in common or not named.is_beside}
+        own = {each: value for each, value in values.items() if each not in (*others, named.options)} | own
+        others.pop(named.options, None)
+        name = others.setdefault(named.name, getattr(settings, named.name))
+        place_of_name, beside = f"{place}.{named.name}", common if named.is_beside else ()
+        options = _options_of_part(named.axis, name, place_of_name, own, named.place_in(place), beside)
+        return others | {named.options: options}
+    if field is not None:
+        sections = dict(_group(values.get(field) or {}, _join(place, field)))
+        others = {name: value for name, value in values.items() if name != field}
+        for name, value in values.items():
+            if name != field and isinstance(value, Mapping) and TARGET in value:
+                sections[name] = others.pop(name)
+        return {**others, field: typed(dict[str, dict[str, Any]], sections, place)}
+    return values
 
 
 def refuse_unknown(known: Sequence[str], values: Iterable[str], place: str, *, is_of_options: bool = True) -> None:
     """Raise a UsageError if one of the values is of no known option."""
     for name in values:
-        if name in known:
-            continue
-        where = f"the options of {place}" if place else "the options"
-        # The options of a report have no place there.
-        full_list = list_of(place) if is_of_options and (place or "trials" in known) else ""
-        raise UsageError(not_an_option(_join(place, str(name)), where, known, full_list=full_list))
+        if name not in known:
+            where = f"the options of {place}" if place else "the options"
+            # The options of a report have no place there.
+            full_list = list_of(place) if is_of_options and (place or "trials" in known) else ""
+            raise UsageError(not_an_option(_join(place, str(name)), where, known, full_list=full_list))
 
 
 def _group(value: Any, full: str) -> Mapping[str, Any]:
@@ -281,11 +271,9 @@ def _converted(kind: Any, value: Any, *, exact: bool) -> Any:
     if kind is str and not isinstance(value, (Mapping, list, tuple, NoneType)):
         # YAML reads true and false as truth values; the command line writes them in small letters.
         return str(value).lower() if isinstance(value, bool) else str(value)
-    if kind is bool:
-        return value if isinstance(value, bool) else None
     # To Python True is the number 1.
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
+    if kind is bool or isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return value if kind is type(value) is bool else None
     try:
         # int() would round 2.5 down without a word.
         return None if kind is int and isinstance(value, float) and not value.is_integer() else kind(value)

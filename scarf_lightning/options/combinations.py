@@ -120,114 +120,76 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
 
 def unused_options(config: Config) -> set[str]:
     """Dotted names of options, or of groups of them, that this cell does not use."""
-    return _unused_axes(config) | _unused_of_phases(config)
-
-
-def _unused_axes(config: Config) -> set[str]:
-    """The axes, and options of them, that neither the method nor a pretext task uses."""
-    unused: set[str] = set()
-    corruptions: list[Choice] = []
+    method, regime = config.part("method"), config.regime
     # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
-    needed = set(field_names(config.part("method")))
-    if config.is_pretrained:
-        needed |= field_names(config.part("pretrain"))
-    unused |= {"corruption", "loss"} - needed
-    if "corruption" in needed:
-        corruptions.append(config.corruption)
+    own = field_names(method) | (field_names(config.part("pretrain")) if config.is_pretrained else frozenset())
+    # The task of co-training has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
+    task = frozenset[str]()
     if config.is_cotrained:
-        # The task has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
-        task_fields = field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
-        for axis in ("corruption", "loss"):
-            if axis not in task_fields:
-                unused.add(f"cotrain.{axis}")
-        if "corruption" in task_fields:
-            corruptions.append(config.cotrain.corruption)
-        needed |= task_fields
+        task = field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
+    corruptions = [config.corruption] * ("corruption" in own) + [config.cotrain.corruption] * ("corruption" in task)
+    has_network, has_finetune = "network" in method.uses, "finetune" in method.uses
+    unused = _where_true(
+        {
+            "corruption": "corruption" not in own,
+            "loss": "loss" not in own,
+            "views": "views" not in own | task,
+            # Only some corruptions select features, such as marginal.
+            "selection": not any(SELECTIVE in corruption for corruption in corruptions),
+            "cotrain": not config.is_cotrained,
+            "cotrain.corruption": config.is_cotrained and "corruption" not in task,
+            "cotrain.loss": config.is_cotrained and "loss" not in task,
+            "regime.validation_share": "validation_share" in regime
+            and (regime["validation"] != "inside" or config.watched_from == math.inf),
+            "network encoding": not has_network,
+            # g serves pretext tasks alone.
+            "network.pretrain_head": has_network and not config.is_pretrained and not config.is_cotrained,
+            "network.head": has_network and not has_finetune,
+        }
+    )
+    if has_finetune:
+        unused |= _idle_in("finetune", config.finetune) | _idle_of_labels(config)
     else:
-        unused.add("cotrain")
-    # Only some corruptions select features, such as marginal.
-    if not any(SELECTIVE in corruption for corruption in corruptions):
-        unused.add("selection")
-    if "views" not in needed:
-        unused.add("views")
-    return unused
-
-
-def _unused_of_phases(config: Config) -> set[str]:
-    """The options of the two phases, of networks and of validation that the cell does not use."""
-    unused: set[str] = set()
-    used = config.part("method").uses
-    if "validation_share" in config.regime:
-        is_inside = config.regime["validation"] == "inside"
-        if not is_inside or config.watched_from == math.inf:
-            unused.add("regime.validation_share")
-    if "network" not in used:
-        unused |= {"network", "encoding"}
-    elif not config.is_pretrained and not config.is_cotrained:
-        # g serves pretext tasks alone.
-        unused.add("network.pretrain_head")
-    if "finetune" in used:
-        unused |= _unused_of_phase("finetune", config.finetune)
-        unused |= _unused_of_labels(config)
-    else:
-        unused |= _unused_of_finetune(used)
-        if "network" in used:
-            unused.add("network.head")
+        unused |= {f"finetune.{name}" for name in field_names(FinetuneSettings)}.difference(method.uses)
     if config.is_pretrained:
-        return unused | _unused_of_phase("pretrain", config.pretrain)
-    for name in _field_names(PretrainSettings) - {"name"}:
-        unused.add(f"pretrain.{name}")
+        return unused | _idle_in("pretrain", config.pretrain)
+    unused |= {f"pretrain.{name}" for name in field_names(PretrainSettings) - {"name"}}
     # A shorthand such as ``max_epochs`` then sets the option of the supervised phase alone.
-    for name in SHORTHANDS:
-        if unused & {"finetune", f"finetune.{name}"}:
-            unused.add(name)
-    return unused
+    return unused | {name for name in SHORTHANDS if f"finetune.{name}" in unused}
 
 
-def _unused_of_phase(place: str, settings: FitSettings) -> set[str]:
+def _where_true(idle: Mapping[str, bool], place: str = "") -> set[str]:
+    """The names whose value is true; several are in one text."""
+    return {f"{place}{name}" for names, is_idle in idle.items() if is_idle for name in names.split()}
+
+
+def _idle_in(phase: str, settings: FitSettings) -> set[str]:
     """The options of a phase that do nothing beside its other options."""
-    unused: set[str] = set()
-    # Nothing is validated then.
-    if settings.monitor == "none":
-        unused |= {"patience", "restore_best", "validate_every", "ties"}
-    if settings.max_steps is not None:
-        unused.add("max_epochs")
-    if settings.weight_decay == 0:
-        unused |= {"decayed", "weight_decay_schedule"}
-    return {f"{place}.{name}" for name in unused}
+    idle = {
+        # Nothing is validated then.
+        "patience restore_best validate_every ties": settings.monitor == "none",
+        "max_epochs": settings.max_steps is not None,
+        "decayed weight_decay_schedule": settings.weight_decay == 0,
+    }
+    return _where_true(idle, f"{phase}.")
 
 
-def _unused_of_labels(config: Config) -> set[str]:
+def _idle_of_labels(config: Config) -> set[str]:
     """The options of the supervised phase that do nothing beside the method and the other options."""
-    settings = config.finetune
-    unused: set[str] = set()
-    # A metric that is watched takes the place of the monitor.
-    if settings.watched_metric is not None:
-        unused.add("finetune.monitor")
-    elif settings.metric is not None:
-        unused.add("finetune.metric")
-    if config.folds_on(0) or not (settings.fixed_below or settings.fixed_below_numbers):
-        unused.add("finetune.fixed_steps")
-    if not config.may_fold:
-        unused |= {"finetune.folds", "finetune.fold_steps"}
-    elif not settings.folds:
-        unused.add("finetune.fold_steps")
-    if settings.label_smoothing == 0 or config.part("method").smooths_labels:
-        unused.add("finetune.label_smoothing_schedule")
-    if config.part("method").smooths_labels:
-        unused.add("finetune.label_smoothing")
-    return unused
-
-
-def _unused_of_finetune(used: Sequence[str]) -> set[str]:
-    """The options ``finetune.*`` that a method does not use."""
-    options = {f"finetune.{name}" for name in _field_names(FinetuneSettings)}
-    return options.difference(used)
-
-
-def _field_names(cls: type[Any]) -> set[str]:
-    """The names of a dataclass's fields."""
-    return {field.name for field in fields(cls)}
+    settings, smooths = config.finetune, config.part("method").smooths_labels
+    is_watched = settings.watched_metric is not None
+    is_fixed = bool(settings.fixed_below or settings.fixed_below_numbers)
+    idle = {
+        # A metric that is watched takes the place of the monitor.
+        "monitor": is_watched,
+        "metric": settings.metric is not None and not is_watched,
+        "fixed_steps": bool(config.folds_on(0)) or not is_fixed,
+        "folds": not config.may_fold,
+        "fold_steps": not (config.may_fold and settings.folds),
+        "label_smoothing": smooths,
+        "label_smoothing_schedule": smooths or settings.label_smoothing == 0,
+    }
+    return _where_true(idle, "finetune.")
 
 
 class UsedOption(NamedTuple):

@@ -6,7 +6,6 @@ choices of a setting once, on the default dataset. Values such as ``seed=3`` are
 
 import re
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from hydra import compose
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, OmegaConf
 
 from ..errors import UsageError
@@ -31,7 +30,7 @@ from .hydra import (
     named_plugins,
     offer,
     our_sections,
-    read_config,
+    read_sections,
     search_path,
     usage_error,
 )
@@ -72,7 +71,7 @@ class Composer:
         self._setting = cache(self._configure)
         self._dataset = cache(self._read_dataset)
         if len(self._of_hydra) > len(self.folders):
-            check_hydra(self._composed(())[1])
+            check_hydra(self._composed(()).hydra)
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
@@ -85,7 +84,7 @@ class Composer:
             UsageError: the files cannot be composed.
         """
         # Without either, nothing is composed.
-        axes: Any = OmegaConf.to_container(self._composed(choices)[1].sweeper) if self._of_hydra else {}
+        axes: Any = OmegaConf.to_container(self._composed(choices).hydra.sweeper) if self._of_hydra else {}
         return dict(axes.get("params", {}))
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
@@ -121,34 +120,31 @@ class Composer:
 
     def _configure(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool]:
         """A configuration, or what is wrong with it; and whether a value in it depends on the dataset."""
-        # Hydra composes what adds, removes or extends options, and all that stands beside it.
-        is_whole = any(each.startswith(("+", "~")) for each in overrides)
         try:
             parsed = self.parse(overrides)
+            # Hydra composes what adds or removes options, and all that stands beside it.
+            is_whole = any(each.type is not OverrideType.CHANGE and not _is_choice(each) for each in parsed)
             choices = [each for each in parsed if is_whole or _is_choice(each)]
-            # A copy, since the composition serves other cells too.
-            sections = deepcopy(self._composed(tuple(str(each.input_line) for each in choices))[0])
+            sections = our_sections(self._composed(tuple(str(each.input_line) for each in choices)))
+            # In a struct a value is put in only where there is an option.
+            OmegaConf.set_struct(sections, True)
             for each in parsed:
                 if each not in choices:
                     OmegaConf.update(sections, each.key_or_group, each.value(), merge=True)
             # True if an interpolation refers to the dataset, or to its scaling.
             names_dataset = re.search(r"\$\{[^}]*\b(dataset|scaling)\b", str(OmegaConf.to_container(sections)))
-            return read_config(sections), bool(names_dataset)
+            return read_sections(sections), bool(names_dataset)
         # Errors are returned: a cache keeps what is returned, and many cells have the same error.
         except ERRORS as error:
             return usage_error(error), False
 
-    def _compose(self, choices: tuple[str, ...]) -> tuple[DictConfig, DictConfig]:
-        """Our sections of a composition, and Hydra's own."""
+    def _compose(self, choices: tuple[str, ...]) -> DictConfig:
+        """What Hydra composes, with its own section."""
         try:
             with hydra_started():
-                composed = compose("train", overrides=[*self._of_hydra, *choices], return_hydra_config=True)
+                return compose("train", overrides=[*self._of_hydra, *choices], return_hydra_config=True)
         except ERRORS as error:
             raise usage_error(error) from error
-        sections = our_sections(composed)
-        # In a struct a value is put in only where there is an option.
-        OmegaConf.set_struct(sections, True)
-        return sections, composed.hydra
 
     def _read_dataset(self, name: str) -> tuple[DatasetSettings, str | None] | None:
         """The dataset of a file, and the scaling that it chooses; None if Hydra must compose it, because the file sets
@@ -176,9 +172,12 @@ class Composer:
 
 
 def _is_choice(override: Override) -> bool:
-    """True for a choice of a file or a part, whose name is a group of `conf/`, and for what Hydra refuses."""
+    """True for a choice of a file or a part, whose name is a group of `conf/` or a preset's, and for what Hydra
+    refuses."""
     name = override.key_or_group
-    return "/" in name or (CONF / name).is_dir() or override.package is not None or override.is_sweep_override()
+    is_preset = override.is_add() and "." not in name
+    is_group = is_preset or "/" in name or (CONF / name).is_dir() or override.package is not None
+    return is_group or override.is_sweep_override()
 
 
 def _read_file(file: Path) -> tuple[str, dict[str, Any]]:

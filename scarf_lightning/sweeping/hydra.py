@@ -50,12 +50,20 @@ def read_config(composed: DictConfig) -> Config:
         UsageError: an interpolation leads nowhere, or as by `scarf_lightning.options.read`.
     """
     try:
-        sections = our_sections(composed)
-        fit_recipe(sections)
-        config = read(plain_values(sections))
-        return within_max_epochs(config, recipe_options(config.recipe))
+        return read_sections(our_sections(composed))
     except OmegaConfBaseException as error:
         raise usage_error(error) from error
+
+
+def read_sections(sections: DictConfig) -> Config:
+    """Check our own sections of what Hydra composed, which may be changed.
+
+    Raises:
+        OmegaConfBaseException, UsageError: as by `read_config`.
+    """
+    fit_recipe(sections)
+    config = read(plain_values(sections))
+    return within_max_epochs(config, recipe_options(config.recipe))
 
 
 def our_sections(composed: DictConfig) -> DictConfig:

@@ -97,8 +97,3 @@ def test_the_parts_of_co_training_and_augmentation_are_what_the_configuration_na
     alone = replace(config, method={"name": "scarf_augment"}, corruption={"name": "joint", "rate": 0.4})
     augment: Any = build_parts(replace(alone, pretrain=PretrainSettings(name="none"))).method
     assert (augment.corruption.name, augment.corruption.rate, augment.selection.name) == ("joint", 0.4, "shared")
-
-
-def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match=r"^finetune\.metric=f is unknown. The metrics are: accuracy, "):
-        build_parts(config_of("finetune.metric=f"))

@@ -119,25 +119,6 @@ def test_a_wrong_value_is_named_with_its_path(values: dict[str, Any], sentence: 
     assert found == sentence.format(all=everything)
 
 
-@pytest.mark.parametrize(
-    ("cls", "values", "place", "sentence"),
-    [
-        (Inner, {"width": 0}, "a.b", "a.b.width=0: it takes a number in [1, inf)."),
-        (Bare, {"rate": 1}, "method", "method.rate is not an option. The options of method are: none."),
-        (
-            Naming,
-            {"own": {"rate": 1}},
-            "a",
-            "a.own.rate is not an option. The options of a.own are: temperature, symmetric.",
-        ),
-    ],
-)
-def test_the_place_of_the_values_stands_before_the_option(
-    cls: type[Options], values: dict[str, Any], place: str, sentence: str
-) -> None:
-    assert refusal(lambda: checked(cls, values, place)).startswith(sentence)
-
-
 def test_what_is_missing_is_named() -> None:
     values = asdict(config_of())
     del values["method"]

@@ -22,8 +22,6 @@ from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.results import identity
 from tests.composing import (
-    RIVALS,
-    cells_of,
     config_of,
     default_choice,
     goes_together,
@@ -83,17 +81,6 @@ class TestPretraining:
         assert (other.corruption, other.loss["name"]) == ({"name": "joint", "keep": None, "rate": 0.2}, loss)
         assert other.pretrain.monitor == monitor
         build_parts(other)
-
-    @pytest.mark.parametrize("order", [1, -1])
-    def test_the_command_line_decides_on_the_loss(self, order: int) -> None:
-        assert config_of(*["pretrain=scarf", "loss=barlow_twins"][::order]).loss["name"] == "barlow_twins"
-
-    @pytest.mark.parametrize(("dataset", "scaling"), [("wdbc", "zscore"), ("cc18-optdigits", "none")])
-    def test_a_dataset_without_scaling_leaves_what_the_pretraining_sets(self, dataset: str, scaling: str) -> None:
-        config = config_of(f"dataset={dataset}", "pretrain=add_noise_ae")
-
-        found = (config.scaling["name"], config.corruption["name"], config.loss["name"])
-        assert found == (scaling, "gaussian", "reconstruction")
 
 
 class TestCotraining:
@@ -329,10 +316,6 @@ def test_each_option_that_is_used_occurs_once_and_the_name_of_a_part_always_diff
     assert all(of_parts.values())
 
 
-QUICK = ("scarf_augment", "xgboost")
-"""Methods without pre-training that the fast tests compose."""
-
-
 class TestWhatGoesTogether:
     @pytest.mark.parametrize("method", names("method"))
     def test_what_does_is_taken_and_the_rest_is_refused(self, method: str) -> None:
@@ -349,28 +332,6 @@ class TestWhatGoesTogether:
             sentence = f"method={method} does not go with {reason}"
             assert refusal(partial(check_combination, config)) == sentence
             assert refusal(partial(build_parts, config)) == sentence
-
-    @pytest.mark.parametrize(
-        "name",
-        [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ("scarf_augment", *RIVALS)],
-    )
-    def test_what_is_never_pretrained_brings_that_with_it(self, name: str) -> None:
-        assert config_of(f"method={name}").pretrain.name == "none"
-
-
-OF_NETWORKS = (
-    "finetune.batch_size=64 network=mlp network.encoder.width=8 network.head.depth=1 network.pretrain_head.width=8"
-)
-
-
-@pytest.mark.parametrize("option", OF_NETWORKS.split())
-def test_options_of_networks_are_refused_where_no_method_uses_them(option: str) -> None:
-    sentence = refusal(lambda: cells_of("method=xgboost", option))
-
-    assert sentence.startswith(f"{option.partition('=')[0]} is set, but no cell of this run uses it (")
-    assert "method=xgboost" in sentence
-    cells = cells_of("method=xgboost,control", option)
-    assert [cell.config.method["name"] for cell in cells] == ["xgboost", "control"]
 
 
 class TestEmptySelections:

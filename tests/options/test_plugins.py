@@ -210,11 +210,3 @@ def test_a_configuration_imports_no_module_that_nobody_named(plugin: Path) -> No
 
     load_plugins([plugin.stem])
     assert read(values).plugins == [plugin.stem]
-
-
-def test_a_file_that_ends_the_process_ends_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("ends_here.py").write_text("import sys\n\nsys.exit(0)\n")
-    for name, said in (("ends_here", "cannot be imported: SystemExit: 0"), ("ends_here.py", "is no module")):
-        with pytest.raises(UsageError, match=f"^plugins names {name}, which {said}"):
-            load_plugins([name])

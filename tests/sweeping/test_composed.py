@@ -1,6 +1,5 @@
 """A configuration that plain Hydra composed is the cell of the same command line."""
 
-import random
 import shlex
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from omegaconf import OmegaConf
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.expand import composed_cell
 from scarf_lightning.sweeping.overrides import hydra_text, spelled_out
-from tests.composing import CONF, cells_of, composed, config_of, goes_together, names, serves
+from tests.composing import CONF, cells_of, composed
 
 CASES = [
     "",
@@ -36,24 +35,6 @@ def test_a_composed_configuration_is_the_cell_of_its_overrides(line: str) -> Non
     (cell,) = composed_cell(composed(*overrides)).cells
 
     assert cell.config == cells_of(*overrides)[0].config
-
-
-@pytest.mark.slow
-def test_random_choices_of_axes_are_the_same_cells() -> None:
-    draw, n = random.Random(1), 0
-    axes = ("split", "regime", "scaling", "encoding", "corruption", "selection", "views", "loss", "network", "recipe")
-    while n < 40:
-        pretrain, method, regime = (draw.choice(names(axis)) for axis in ("pretrain", "method", "regime"))
-        overrides = [f"{axis}={draw.choice(names(axis))}" for axis in axes if axis not in ("regime", "loss")]
-        if not goes_together(method, pretrain, regime) or not serves("infonce", pretrain):
-            continue
-        overrides += [f"pretrain={pretrain}", f"method={method}", f"regime={regime}"]
-        try:
-            expected = config_of(*overrides)
-        except UsageError:
-            continue
-        assert composed_cell(composed(*overrides)).cells[0].config == expected
-        n += 1
 
 
 def test_what_is_no_configuration_of_ours_is_refused() -> None:

@@ -10,8 +10,6 @@ import pytest
 from hydra import compose
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from omegaconf import DictConfig
 
 from scarf_lightning.errors import UsageError
@@ -96,29 +94,6 @@ def slow(*case: str) -> Any:
 )
 def test_a_cell_is_what_hydra_composes(overrides: str) -> None:
     check(*overrides.split())
-
-
-POOL = [
-    *("dataset=wdbc", "dataset=cc18-phoneme", "dataset=cc18-optdigits", "dataset=csv", "dataset=openml"),
-    *("dataset.name=mine", "+dataset.target=kind", "++dataset.path=t.csv", "~dataset.name"),
-    *("scaling=mean", "scaling=none", "scaling.name=minmax", "~scaling", "pretrain=add_noise_ae", "pretrain=none"),
-    *("pretrain.batch_size=32", "corruption=gaussian", "corruption.rate=0.3", "loss=barlow_twins", "method=mixup"),
-    *("method=xgboost", "corruption=marginal", "recipe=practical", "regime=semi25", "finetune.patience=7", "metric=f1"),
-    *("method=cotrain", "cotrain=vime", "corruption@cotrain.corruption=mean", "network.encoder={depth:2}"),
-    *("trials=3", "seed=${trials}", "seed=${dataset.id}", "paths.results=r/${dataset.name}"),
-]
-
-
-@pytest.mark.slow
-@settings(max_examples=50)
-@given(st.lists(st.sampled_from(POOL), max_size=6, unique=True))
-def test_any_overrides_give_what_hydra_gives(overrides: list[str]) -> None:
-    expected, composer = in_full(tuple(overrides)), Composer()
-    if expected is None:
-        with pytest.raises(UsageError):
-            composer(tuple(overrides))
-    else:
-        assert composer(tuple(overrides)) == expected
 
 
 @pytest.fixture

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import identity
-from tests.cells import DATA_HASH
-from tests.composing import cells_of, config_of
-from tests.storing import stored, write_csv
+from tests.composing import cells_of
+from tests.storing import write_csv
 
 
 @pytest.fixture
@@ -39,30 +37,8 @@ def test_each_serves_the_lists_of_pre_training_and_of_its_corruption(option: str
     assert (first["keep"] if name == "keep" else first.drop) == ["V1"]
 
 
-@pytest.mark.slow
-def test_the_sweep_of_columns_asks_three_questions_of_each(asked: list[str]) -> None:
-    cells = cells_of("sweeps=columns", *asked)
-    assert len(cells) == 3 * (1 + 3) + 2 * 3
-
-
-def test_lists_at_their_default_are_no_part_of_an_identity() -> None:
-    fields = identity(config_of(), DATA_HASH)
-    assert not {"pretrain.drop", "corruption.keep"} & set(fields)
-    assert identity(config_of("pretrain.drop=null", "corruption.keep=null"), DATA_HASH) == fields
-    assert identity(config_of("pretrain.drop=[a]"), DATA_HASH)["pretrain.drop"] == ["a"]
-
-
 def test_each_of_a_table_of_one_column_is_refused(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0).normal(size=40)
     asked = write_csv(tmp_path, pd.DataFrame({"a": numbers}), pd.Series(np.where(numbers > 0, "yes", "no")))
     with pytest.raises(UsageError, match="each needs a table of two columns at least"):
         cells_of(*asked, "dataset.drop=each")
-
-
-@pytest.mark.slow
-def test_the_three_lists_train_to_three_results(asked: list[str], tmp_path: Path) -> None:
-    scores = []
-    for changed in ([], ["dataset.drop=['a,b']"], ["pretrain.drop=[day]"], ["corruption.keep=[day]"]):
-        cell = stored(tmp_path / "results", *asked, "pretrain=scarf", "trials=1", *changed)
-        scores.append(cell.folder)
-    assert len(set(scores)) == 4

@@ -4,9 +4,8 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import columns, fingerprint, identity
+from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import distinct
-from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, request_of
 
 
@@ -199,33 +198,6 @@ def test_of_a_product_the_cells_that_cannot_be_are_left_out_by_name() -> None:
     assert request.left_out == ("method=xgboost does not go with pretrain=scarf: it is never pre-trained; use none.",)
 
 
-@pytest.mark.parametrize(
-    ("asked", "n"),
-    [
-        ("pretrain=scarf,scarf_ae views=one,both", 3),
-        ("pretrain=scarf_ae,no_noise_ae selection=exact,shared", 3),
-        ("corruption=marginal,gaussian,none selection=exact,shared,bernoulli", 5),
-        ("method=control,cotrain pretrain=none cotrain.weight=0.1,1", 3),
-        ("method=control,cotrain pretrain=none,scarf corruption=marginal,mean", 6),
-        ("method=control,scarf_augment pretrain=none corruption=marginal,mean", 3),
-        ("method=cotrain cotrain=scarf,scarf_ae views=one,both", 3),
-        ("method=cotrain cotrain.corruption.rate=0.3,0.6", 2),
-        # An option that some cell uses is taken.
-        ("pretrain=none network.encoder.width=8 finetune.max_epochs=3 seed=1 regime=semi25", 1),
-        ("pretrain=none pretrain.name=none", 1),
-        ("method=cotrain cotrain=scarf_ae cotrain.weight=0.5 cotrain.corruption.rate=0.3", 1),
-        ("method=cotrain pretrain=scarf corruption=mean loss=barlow_twins", 1),
-        ("method=cotrain corruption@cotrain.corruption=mean", 1),
-    ],
-)
-def test_cells_that_differ_only_in_what_they_do_not_use_are_one(asked: str, n: int) -> None:
-    cells = cells_of(*asked.split())
-
-    assert len({fingerprint(identity(cell.config, DATA_HASH)) for cell in cells}) == n
-    # What a cell does not use is null in its row.
-    assert all("views" not in columns(cell.config) for cell in cells if cell.config.pretrain.name == "scarf_ae")
-
-
 def slow(argument: str) -> Any:
     return pytest.param(argument, marks=pytest.mark.slow)
 
@@ -360,14 +332,6 @@ class TestNumbersOfLabels:
 
 class TestMethodsForOtherTargets:
     """A sweep may name methods for different kinds of target; each dataset gets those that serve its own."""
-
-    @pytest.mark.slow
-    def test_the_answers_linear_model_is_that_of_the_target(self) -> None:
-        request = request_of("sweeps=answer", "dataset=diabetes")
-        methods = [cell.config.method["name"] for cell in request.cells]
-
-        assert set(methods) == {"control", "ridge", "random_forest", "constant"}
-        assert methods.count("ridge") == 3
 
     def test_the_kind_of_a_file_is_found_out(self, tmp_path: Path) -> None:
         file = tmp_path / "t.csv"

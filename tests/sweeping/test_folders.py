@@ -168,13 +168,3 @@ def test_what_a_file_says_is_of_its_type(more: str, sentence: str, tmp_path: Pat
     path = write(tmp_path, f"title: T\n{more}\n" + "cells: [{a: 1}]\n" * ("cells" not in more))
 
     assert refusal("some", tmp_path) == f"{path}: {sentence}"
-
-
-def test_what_is_no_yaml_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "some.yaml"
-    for content in (
-        b"title: \xff\n", b"[" * 600, b"title: [T\n", b"title: T\n\tcells: []\n", b"a: b: c\n"
-    ):  # fmt: skip
-        path.write_bytes(content)
-
-        assert refusal("some", tmp_path).startswith(f"{path} is not YAML: "), content[:20]

@@ -1,7 +1,6 @@
 """The door to Hydra: files with the defaults of classes, options of both phases, and what depends on the data."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,66 +8,8 @@ from hydra.errors import HydraException
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.hydra import named_plugins, read_config, usage_error
 from tests.composing import cells_of, composed, config_of, names
-
-PLUGIN = """
-from dataclasses import dataclass
-from typing import ClassVar
-
-from torch import nn
-
-from scarf_lightning.data.preprocessing import Scaling
-from scarf_lightning.networks import Network
-from scarf_lightning.options import option
-
-
-@dataclass
-class Halves(Scaling):
-    name: ClassVar[str] = "halves"
-    factor: float = option(0.5, "what a value is multiplied by")
-
-    def statistics(self, values):
-        return values.mean(axis=0) * 0, values.mean(axis=0) * 0 + 1 / self.factor
-
-
-@dataclass
-class Straight(Network):
-    name: ClassVar[str] = "straight"
-    units: int = option(7, "of the layer")
-
-    def build(self, columns, dropout):
-        return nn.Linear(columns.n_encoded, self.units)
-"""
-
-
-@pytest.mark.slow
-def test_a_file_of_the_users_may_leave_options_out_and_begins_with_ours_to_have_them(in_tmp: Path) -> None:
-    (in_tmp / "corruption").mkdir()
-    (in_tmp / "corruption" / "short.yaml").write_text("name: mean\n")
-    (in_tmp / "corruption" / "whole.yaml").write_text("defaults: [mean, _self_]\nrate: 0.3\n")
-    folder = f"hydra.searchpath=[file://{in_tmp}]"
-
-    assert read_config(composed(folder, "corruption=short")).corruption == {"name": "mean", "keep": None, "rate": 0.6}
-    assert read_config(composed(folder, "corruption=whole")).corruption == {"name": "mean", "keep": None, "rate": 0.3}
-    assert read_config(composed(folder, "corruption=short", "+corruption.rate=0.2")).corruption["rate"] == 0.2
-    sentence = str(
-        usage_error(refusal(HydraException, lambda: composed(folder, "corruption=short", "corruption.rate=1")))
-    )
-    assert sentence == "corruption.rate is not an option. The options of corruption are: name."
-
-
-@pytest.mark.slow
-def test_a_part_of_a_plugin_is_an_option_of_its_axis(in_tmp: Path) -> None:
-    (in_tmp / f"offered_{in_tmp.name}.py").write_text(PLUGIN)
-    named = f"plugins=[offered_{in_tmp.name}]"
-
-    config = Composer([named])((named, "scaling=halves", "scaling.factor=0.25", "network=straight"))
-
-    assert config.scaling == {"name": "halves", "factor": 0.25}
-    assert (config.network.name, config.network.encoder, config.network.head.width) == ("straight", {"units": 7}, 256)
-    assert named_plugins([named, "seed=3"]) == [f"offered_{in_tmp.name}"]
 
 
 @pytest.mark.parametrize(
@@ -181,13 +122,3 @@ def test_a_dataset_brings_its_scaling_and_split_unless_the_user_says_so(asked: s
     config = config_of(*asked.split())
 
     assert (config.scaling, config.split["name"]) == ({"name": scaling}, split)
-
-
-def test_axes_of_a_file_come_with_its_composition(tmp_path: Path) -> None:
-    (tmp_path / "experiment").mkdir()
-    content = (
-        "# @package _global_\nhydra:\n  sweeper:\n    params:\n      seed: 1,2\n      corruption.rate: [0.3, 0.6]\n"
-    )
-    (tmp_path / "experiment" / "mine.yaml").write_text(content)
-    composer = Composer((), tmp_path)
-    assert composer.axes(("+experiment=mine",)) == {"seed": "1,2", "corruption.rate": [0.3, 0.6]}
