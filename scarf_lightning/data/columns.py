@@ -129,13 +129,11 @@ class Coded:
 
     def mapped(self, values: Sequence[Any]) -> "Coded":
         """Another value for each distinct one. Equal values are merged, and None is missing."""
-        position: dict[Any, int] = {}
-        codes = []
-        for value in values:
-            codes.append(-1 if value is None else position.setdefault(value, len(position)))
+        import pandas as pd
+
         # A row without a value has the code -1, so it takes the last of these.
-        codes.append(-1)
-        return Coded(np.array(codes)[self.codes], list(position))
+        codes, distinct = pd.factorize(np.array([*values, None], dtype=object))
+        return Coded(codes[self.codes], list(distinct))
 
     def sorted_codes(self) -> tuple[Floats, tuple[str, ...]]:
         """The spelled values in natural order, and before them their codes ``(n,)``, NaN where missing."""
@@ -171,17 +169,13 @@ def declared_order(
 ) -> tuple[str, ...] | None:
     """The categories in the order of the column's type, if the type has one; ``is_stripped`` says whether they were
     stripped of blanks."""
-    categories_of_type = getattr(column.dtype, "categories", None)
-    if categories_of_type is None:
+    declared = getattr(column.dtype, "categories", None)
+    if declared is None:
         return None
+    texts = [spell(category).strip() if is_stripped else spell(category) for category in declared]
+    # A type may declare categories that no row has, and two that are one without their blanks.
     occurring = set(categories)
-    declared: list[str] = []
-    for category in categories_of_type:
-        text = spell(category).strip() if is_stripped else spell(category)
-        # A type may declare categories that no row has, and two that are one without their blanks.
-        if text in occurring and text not in declared:
-            declared.append(text)
-    return tuple(declared)
+    return tuple(dict.fromkeys(text for text in texts if text in occurring))
 
 
 def spell(value: Any) -> str:

@@ -45,13 +45,8 @@ def first_alike(values: Floats) -> Ints:
 
 def first_positions(keys: NDArray[np.generic]) -> Ints:
     """For each key ``(n,)`` the position where it occurs first, ``(n,)``."""
-    import pandas as pd
-
-    # Keys are numbered in the order in which they occur first.
-    number, _ = pd.factorize(keys)
-    is_later = pd.Series(keys).duplicated()
-    positions = np.flatnonzero(~is_later)
-    return positions[number]
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[number])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +98,7 @@ class Copies:
     @property
     def n_reserved(self) -> int:
         """Number of groups of one unit that fill up what larger groups leave."""
-        n = 0
-        for room in self.rooms:
-            largest = int(self._fitting(room).max(initial=1))
-            n += largest - 1
-        return n
+        return sum(int(self._fitting(room).max(initial=1)) - 1 for room in self.rooms)
 
     @property
     def is_exact(self) -> bool:
@@ -119,9 +110,7 @@ class Copies:
         if self._fitting(n_test).sum() < n_test:
             return False
         # A small stratum has no validation rows.
-        if n_validation == 0:
-            return True
-        return bool(self._fitting(n_validation).sum() >= n_validation + n_test)
+        return n_validation == 0 or bool(self._fitting(n_validation).sum() >= n_validation + n_test)
 
     def parts(self, order: Ints) -> Ints:
         """The part of each row ``(n,)``.

@@ -174,15 +174,9 @@ class Encoding(Options, ABC):
 
     def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """All columns, encoded."""
-        encoded = []
-        for column in columns:
-            # The category of gaps must be there before categories are ordered.
-            if self.gaps and column.has_gaps:
-                column = self._telling_gaps(column)
-            if column.is_categorical:
-                column = self.column(column)
-            encoded.append(column)
-        return tuple(encoded)
+        # The category of gaps must be there before categories are ordered.
+        told = [self._telling_gaps(column) if self.gaps and column.has_gaps else column for column in columns]
+        return tuple(self.column(column) if column.is_categorical else column for column in told)
 
     def _telling_gaps(self, column: Column) -> Column:
         """A column that shows its gaps; encoded categories have one for them."""
@@ -204,11 +198,9 @@ class Encoding(Options, ABC):
         for m, (before, after) in enumerate(zip(table.columns, columns, strict=True)):
             if before.categories == after.categories:
                 continue
-            code_of = codes_in(before, after.categories or ())
             # Gaps stay gaps here; imputation fills them, with their own category if they have one.
             known = ~np.isnan(values[:, m])
-            old_codes = values[known, m].astype(np.int64)
-            values[known, m] = code_of[old_codes]
+            values[known, m] = codes_in(before, after.categories or ())[values[known, m].astype(np.int64)]
         return replace(table, columns=columns, values=values)
 
 
@@ -255,9 +247,7 @@ class Ordinal(Encoding):
 
 def codes_in(column: Column, order: Sequence[str]) -> Floats:
     """The place in ``order`` of each of a column's categories, ``(n_categories,)``."""
-    place = {}
-    for position, category in enumerate(order):
-        place[category] = float(position)
+    place = {category: float(position) for position, category in enumerate(order)}
     return np.array([place[category] for category in column.categories or ()])
 
 
@@ -296,18 +286,14 @@ class Preprocessing:
             UsageError: a column's numbers are so large that its mean, deviation or range overflows.
         """
         fitted: dict[bytes | None, dict[str, Floats]] = {}
-        stacked = []
+        keys = []
         for selected in rows:
             # Trials that are fitted on the same rows share one fit.
-            key = None
-            if selected is not None:
-                key = selected.tobytes()
+            key = None if selected is None else selected.tobytes()
             if key not in fitted:
                 fitted[key] = _fit_one(table, selected, scaling)
-            stacked.append(fitted[key])
-        arrays = {}
-        for name in stacked[0]:
-            arrays[name] = np.stack([each[name] for each in stacked])
+            keys.append(key)
+        arrays = {name: np.stack([fitted[key][name] for key in keys]) for name in fitted[keys[0]]}
         return cls(**arrays, is_shared=set(fitted) == {None})
 
     @classmethod
@@ -326,34 +312,25 @@ class Preprocessing:
     def take(self, trials: Ints) -> "Preprocessing":
         """The arrays of the trials at these positions."""
         # An empty target has no array, but a row for each trial.
-        kept = self.arrays() | {"target": self.target}
-        return Preprocessing(**{name: array[trials] for name, array in kept.items()}, is_shared=self.is_shared)
+        arrays = self.arrays() | {"target": self.target}
+        return Preprocessing(**{name: array[trials] for name, array in arrays.items()}, is_shared=self.is_shared)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""
-        kept = {name: getattr(self, name) for name in VECTORS}
-        for name in ("target", *CURVES):
-            array = getattr(self, name)
-            if array.size:
-                kept[name] = array
-        return kept
+        arrays = {name: getattr(self, name) for name in (*VECTORS, "target", *CURVES)}
+        return {name: array for name, array in arrays.items() if name in VECTORS or array.size}
 
     def check_range(self, table: "Table", largest: float) -> None:
         """Raise `UsageError` for a column with imputed and scaled values above ``largest``."""
         if len(table.values) == 0:
             return
         # Scaling keeps the order of numbers, so the smallest and the largest of each column are enough.
-        smallest = np.fmin.reduce(table.values)
-        largest_numbers = np.fmax.reduce(table.values)
-        extremes = np.stack([smallest, largest_numbers])
-        sizes = []
+        extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])
         with np.errstate(over="ignore", invalid="ignore"):
-            for trial in range(len(self.fill)):
-                scaled = self.apply(extremes, trial)
-                sizes.append(np.abs(scaled))
+            sizes = np.abs([self.apply(extremes, trial) for trial in range(len(self.fill))])
         # A number whose gaps networks see is not imputed, so a column of gaps alone has no extremes.
         is_gap = np.isnan(extremes) & np.isnan(self.fill)[:, None, :]
-        fits = np.all((np.stack(sizes) <= largest) | is_gap, axis=(0, 1))
+        fits = np.all((sizes <= largest) | is_gap, axis=(0, 1))
         _refuse_overflow(table, fits, "become larger than training can compute with")
 
     def apply(self, values: Floats, trial: int) -> Floats:
@@ -385,17 +362,13 @@ def _interpolated(values: Floats, curve: Floats) -> Floats:
 
 def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None:
     """Refuse the first column that does not fit; ``fits`` is ``(M,)``."""
-    overflowing = np.flatnonzero(~fits)
-    if len(overflowing) == 0:
+    if fits.all():
         return
-    m = overflowing[0]
-    others = ""
-    if len(overflowing) > 1:
-        others = f" (and those of {len(overflowing) - 1} more)"
+    m = int(fits.argmin())
     size = np.nanmax(np.abs(table.values[:, m]))
     raise UsageError(
-        f"The numbers of column '{table.columns[m].name}'{others} {what}: they go up to {size:.3g} in size. "
-        "Leave the column out, or divide it."
+        f"The numbers of column {table.columns[m].name!r} {what}: they go up to {size:.3g} in size. Leave the column "
+        "out, or divide it."
     )
 
 

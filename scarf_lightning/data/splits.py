@@ -88,18 +88,10 @@ class Shuffled(Splitting):
         """Each stratum by itself, and rows without a label in training."""
         splits = []
         for rows in self._strata(table):
-            alike = None
-            if self.copies == "together":
-                alike = table.alike[rows]
-            splits.append(cut_rows(rows, random, alike))
+            splits.append(cut_rows(rows, random, table.alike[rows] if self.copies == "together" else None))
         no_rows = np.empty(0, dtype=np.int64)
-        unlabelled = np.flatnonzero(~table.is_labelled)
-        splits.append(Split(unlabelled, no_rows, no_rows))
-        return Split(
-            train=np.concatenate([split.train for split in splits]),
-            validation=np.concatenate([split.validation for split in splits]),
-            test=np.concatenate([split.test for split in splits]),
-        )
+        splits.append(Split(np.flatnonzero(~table.is_labelled), no_rows, no_rows))
+        return Split(*(np.concatenate([getattr(split, part) for split in splits]) for part in PARTS))
 
     def _strata(self, table: "Table") -> list[Ints]:
         """The rows of each stratum, with all their copies."""
@@ -240,9 +232,10 @@ class Given(Splitting):
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         # A row of which the data say nothing trains.
-        part = np.nan_to_num(_split_by(table), nan=0.0).astype(np.int64)
-        split = _split_by_parts(part, table)
-        return _finished(split, table, random, f"split={self.name} needs some there")
+        return self._of_parts(np.nan_to_num(_split_by(table), nan=TRAIN), table, random)
+
+    def _of_parts(self, part: Floats, table: "Table", random: np.random.Generator) -> Split:
+        return _finished(_split_by_parts(part, table), table, random, f"split={self.name} needs some there")
 
     def without_test(self, split: Split) -> Split:
         return Split(split.train, split.validation, split.validation)
@@ -272,10 +265,8 @@ class Files(Given):
         # A row without a label cannot validate.
         labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
         n_validation = max(1, round(VALIDATION_SHARE * len(labelled)))
-        drawn = random.permutation(labelled)[:n_validation]
-        part[drawn] = VALIDATION
-        split = _split_by_parts(part, table)
-        return _finished(split, table, random, f"split={self.name} needs some there")
+        part[random.permutation(labelled)[:n_validation]] = VALIDATION
+        return self._of_parts(part, table, random)
 
 
 @dataclass
@@ -298,10 +289,8 @@ class Task(Splitting):
         # A repetition may leave rows out.
         n_used = (~np.isnan(part)).sum()
         n_validation = round(VALIDATION_SHARE * n_used)
-        drawn = random.permutation(labelled)[:n_validation]
-        part[drawn] = VALIDATION
-        split = _split_by_parts(part, table)
-        return _finished(split, table, random, "an OpenML task needs some there")
+        part[random.permutation(labelled)[:n_validation]] = VALIDATION
+        return _finished(_split_by_parts(part, table), table, random, "an OpenML task needs some there")
 
     def check(self, table: "Table", n_trials: int) -> None:
         n_splits = _split_by(table).shape[1]
@@ -355,10 +344,7 @@ def _finished(split: Split, table: "Table", random: np.random.Generator, needed:
     """The split with every part in random order, so that batches do not follow class, group or time."""
     _check_parts(split, table, needed)
     # The order of these draws is part of a cell's random stream.
-    train = random.permutation(split.train)
-    validation = random.permutation(split.validation)
-    test = random.permutation(split.test)
-    return Split(train, validation, test)
+    return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
 
 
 def _check_parts(split: Split, table: "Table", needed: str) -> None:

@@ -153,11 +153,6 @@ def test_each_trial_has_its_own_fit(mixed_table: Table, scaling: Scaling) -> Non
     assert (together.apply(mixed_table.values, 1) == together.apply(mixed_table.values, 2)).all()
 
 
-def numbers(**columns: list[float]) -> Table:
-    """A table of these columns, three times over."""
-    return table_of({name: values * 3 for name, values in columns.items()})
-
-
 HEADER = ("low", "vhigh", "med", "never", "high")
 CATEGORIES = ("high", "low", "med", "vhigh")
 

@@ -133,7 +133,7 @@ def _rule_of_text(
         return Rule("numbers", *notation), notes
     # A type that lists its categories, or has two, says that they are categories.
     is_declared = is_truth or isinstance(column.dtype, pd.CategoricalDtype)
-    found = None if is_declared else quantity_rule(text.distinct, options.decimal)
+    found = None if is_declared else quantity_rule(column, options.decimal, text)
     if asked == "dates" and n_distinct and (found is None or found[0].rule != "dates"):
         raise UsageError(
             f"dataset.dates names {name!r}, which holds {text.distinct[0]!r} and other values that are not dates in "
@@ -162,12 +162,16 @@ def typed_rule(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Ru
     return Rule("dates", has_zone=zone is not None), [OTHER_ZONES] if str(zone or "UTC") != "UTC" else []
 
 
-def quantity_rule(texts: Sequence[str], decimal: str | None = None) -> tuple[Rule, list[str]] | None:
-    """The rule by which distinct texts are numbers or dates, and notes on doubts; None if one is neither.
+def quantity_rule(
+    column: "pd.Series[Any]", decimal: str | None = None, text: Coded | None = None
+) -> tuple[Rule, list[str]] | None:
+    """The rule by which a column holds numbers or dates, and notes on doubts; None if it holds neither.
 
-    Codes, such as 007, and a single number are none.
+    Text that is codes, such as 007, or a single number is neither. ``text`` is of the column, if it is known already.
     """
-    known = known_values(texts)
+    if typed := typed_rule(column, decimal):
+        return typed
+    known = known_values((text or text_of(column)).distinct)
     notation, others, notes = notation_of(known, decimal)
     if not others and len(known) > 1 and not any(map(CODE.fullmatch, known)):
         return Rule("numbers", *notation), notes

@@ -12,7 +12,7 @@ from ...errors import UsageError
 from ..columns import Coded, Floats, is_numeric
 from ..copies import TEST, TRAIN, VALIDATION
 from .frames import plain_column
-from .kinds import quantity_rule, typed_rule
+from .kinds import quantity_rule
 from .rules import floats_of, text_of
 from .values import EPOCH, SECOND, utc
 
@@ -62,7 +62,7 @@ def split_values(
 
 def _times(column: "pd.Series[Any]", source: str, decimal: str | None) -> tuple[Floats, list[str]]:
     """Numbers, or dates as seconds since 1970, ``(n,)``, and doubts about their format."""
-    found = typed_rule(column, decimal) or quantity_rule(text_of(column).distinct, decimal)
+    found = quantity_rule(column, decimal)
     if found is None:
         raise UsageError(
             f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in one "

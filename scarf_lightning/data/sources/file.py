@@ -164,19 +164,21 @@ class FileSource(Source):
 
     def _check_columns(self, file: "TableFile") -> set[str]:
         """The columns that options name; what is not a column, or is named twice, is refused."""
-        roles = {"dataset.target": self.target, "dataset.weight": self.weight}
-        roles["split.column"] = self.split.column if self.split else None
-        named = [(option, column) for option, column in roles.items() if column is not None]
-        named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
+        roles = {"dataset.target": (self.target,), "dataset.weight": (self.weight,)}
+        roles["split.column"] = (self.split.column if self.split else None,)
+        roles |= {f"dataset.{option}": getattr(self, option) for option in LISTS_OF_COLUMNS}
         seen: dict[str, str] = {}
-        for option, column in named:
-            if column not in file.names:
-                fault = f"{option} names {column!r}, which is not a column of {file.path}"
-                raise UsageError(unknown_name(fault, column, file.names, "its columns", shown=repr))
-            other = seen.setdefault(column, option)
-            # A column is read in one way.
-            if other != option:
-                raise UsageError(f"{option} names {column!r}, which {other} names too; leave it out of one.")
+        for option, columns in roles.items():
+            for column in columns:
+                if column is None:
+                    continue
+                if column not in file.names:
+                    fault = f"{option} names {column!r}, which is not a column of {file.path}"
+                    raise UsageError(unknown_name(fault, column, file.names, "its columns", shown=repr))
+                other = seen.setdefault(column, option)
+                # A column is read in one way.
+                if other != option:
+                    raise UsageError(f"{option} names {column!r}, which {other} names too; leave it out of one.")
         return {*seen}
 
     def _rows(

@@ -80,14 +80,11 @@ def read_target(
     if n_labelled < FEWEST_ROWS:
         rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
         raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
-    chosen: type[Target] = kind_named(kind) if kind not in (None, AUTO) else Classes
     # The type of a column of categories or of Booleans says what its values are, and so does the user.
-    is_open = kind in (None, AUTO) and not (
-        isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
-    )
-    text = None
-    if not isinstance(column.dtype, pd.CategoricalDtype) and not pd.api.types.is_bool_dtype(column):
-        text = None if is_numeric(column) else text_of(column)
+    is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
+    is_open = kind in (None, AUTO) and not is_declared
+    text = None if is_declared or is_numeric(column) else text_of(column)
+    chosen: type[Target] = Classes if kind in (None, AUTO) else kind_named(str(kind))
     notes = []
     if is_open and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
@@ -164,14 +161,12 @@ def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
 def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:
     """Number of different numbers in a column or its ``text``, if they look like a quantity; None if it has classes."""
     from ..reading.kinds import quantity_rule
-    from ..reading.rules import floats_of
 
-    if text is not None:
-        found = quantity_rule(text.distinct, decimal)
-        if found is None or found[0].rule != "numbers":
-            return None
-    known, _ = floats_of(column, decimal=decimal)
-    known = known[~np.isnan(known)]
+    found = quantity_rule(column, decimal, text)
+    if found is None or found[0].rule != "numbers":
+        return None
+    numbers = found[0].numbers(column)
+    known = numbers[~np.isnan(numbers)]
     n_distinct = len(np.unique(known))
     # A number with a fraction is hardly the name of a class.
     if not np.isfinite(known).all() or (known % 1).any():

@@ -3,7 +3,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from sklearn.utils.class_weight import compute_class_weight
 
 from scarf_lightning.data.targets import Classes, Number, Target
@@ -66,14 +65,6 @@ def test_probabilities_of_a_file_sum_to_one_again_in_each_row() -> None:
     assert labels.tolist() == [2, 0]
     np.testing.assert_allclose(found, given, rtol=1e-3)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15)
-
-
-def test_noise_draws_from_all_classes_alike_and_leaves_other_rows_alone() -> None:
-    target, labels = Classes(("a", "b", "c")), np.zeros(4000, dtype=np.int64)
-    noisy = target.redrawn(labels, np.arange(3000), np.random.default_rng(0))
-    assert not labels.any(), "the labels that were given stay"
-    assert not noisy[3000:].any()
-    assert stats.chisquare(np.bincount(noisy[:3000], minlength=3)).pvalue > 0.001
 
 
 def test_a_librarys_model_is_asked_for_what_the_kind_is_measured_by() -> None:

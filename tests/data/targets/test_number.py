@@ -195,14 +195,6 @@ def test_a_stratum_has_ten_labels_at_least_and_there_are_ten_strata_at_most(n_la
         assert np.bincount(on_bounds).tolist() == [*[10] * (n_strata - 1), 11], "a bound belongs to the stratum above"
 
 
-def test_a_constant_is_given_back_and_nothing_learns_it() -> None:
-    def learn(labels: Any) -> Any:
-        return np.full(3, labels.mean())
-
-    for labels, expected in (([5.0], [5.0] * 3), ([5.0, 5.0], [5.0] * 3), ([5.0, 6.0], [5.5] * 3)):
-        assert Number("y").taught(np.array(labels), 3, learn).tolist() == expected
-
-
 def test_numbers_are_measured_by_their_distance_from_the_labels() -> None:
     measured = Number("y").measured(np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0]))
     expected = {"rmse": (4 / 3) ** 0.5, "mae": 2 / 3, "r2": 1 - 4 / 2, "spearman": 1}
