@@ -141,15 +141,16 @@ def _rule_of_text(
         )
     if found is not None:
         return found
-    n_known = int((text.codes >= 0).sum())
-    is_id = n_distinct == n_known and not is_declared
-    is_text = not is_declared and bool(np.median([0, *(len(value.split()) for value in text.distinct)]) >= FEWEST_WORDS)
-    if is_id and not is_text and n_distinct >= FEWEST_FOR_IDS:
+    is_many = n_distinct > min(MOST_CATEGORIES, max(20, len(column) // 10))
+    few_or_many = Rule("strings" if is_many else "categories")
+    if is_declared:
+        return few_or_many, []
+    is_id = n_distinct == int((text.codes >= 0).sum())
+    if np.median([len(value.split()) for value in text.distinct] or [0]) >= FEWEST_WORDS:
+        return Rule("text" if is_many or is_id else "categories"), []
+    if is_id and n_distinct >= FEWEST_FOR_IDS:
         return None, []
-    notes = [] if is_declared or is_text else _partly_notes(name, text, options.decimal)
-    if n_distinct > min(MOST_CATEGORIES, max(20, len(column) // 10)) or (is_id and is_text):
-        return Rule("text" if is_text else "strings"), notes
-    return Rule("categories"), notes
+    return few_or_many, _partly_notes(name, text, options.decimal)
 
 
 def typed_rule(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Rule, list[str]] | None:

@@ -240,14 +240,11 @@ class Classes(Target):
 
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Ints, Predictions]:
         labels = frame["label"].to_numpy(dtype=np.int64)
-        kept = frame.drop(columns="label")
-        if kept.shape[1] != self.n_outputs:
-            raise ValueError("its predictions are of other classes")
-        probabilities = kept.to_numpy(dtype=np.float64)
+        probabilities = frame.drop(columns="label").to_numpy(dtype=np.float64)
         totals = probabilities.sum(axis=1)
-        are_classes = (labels >= 0) & (labels < self.n_outputs)
-        if not are_classes.all() or not (probabilities >= 0).all() or not (np.isfinite(totals) & (totals > 0)).all():
-            raise ValueError("a label or a probability is out of range")
+        are_classes = probabilities.shape[1] == self.n_outputs and np.isin(labels, range(self.n_outputs)).all()
+        if not are_classes or not (probabilities >= 0).all() or not (np.isfinite(totals) & (totals > 0)).all():
+            raise ValueError("a label or a prediction is of no class")
         return labels, np.ascontiguousarray(probabilities)
 
     def packed_size(self, predictions: Predictions) -> int:
