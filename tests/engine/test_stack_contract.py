@@ -77,7 +77,7 @@ DECOUPLED = {
     [
         ({}, {}),
         ({"regime": Semi25(), "fit_on": "train"}, {"corruption": Mean(), "monitor": "error"}),
-        ({}, CLIPPED),
+        pytest.param({}, CLIPPED, marks=pytest.mark.slow),
         pytest.param({"network": ResNet(width=16)}, DECOUPLED, marks=pytest.mark.slow),
         pytest.param(
             {"regime": Noise30(), "fit_on": "train", "precision": "64-true"}, {"corruption": Marginal(0.3)},
@@ -129,7 +129,9 @@ def plain_loop(stack: Stack, position: int, dtype: torch.dtype) -> ReferenceTria
     )
 
 
-@pytest.mark.parametrize("kind", ["classes", pytest.param("numbers", marks=pytest.mark.slow), "weighted numbers"])
+@pytest.mark.parametrize(
+    "kind", ["classes", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("numbers", "weighted numbers"))]
+)
 def test_in_float64_it_is_a_plain_loop_to_the_end_of_training(
     patients: Table, make_stack: MakeStack, kind: str
 ) -> None:

@@ -87,7 +87,9 @@ def of_engine(data: TableDataModule, phase: str, options: Sequence[str], precisi
             marks=pytest.mark.slow,
         ),
         (FinetuneModule, "finetune", [*FINE, "pretrain=none", "finetune.class_weight=balanced"], 2, "bf16-mixed"),
-        (CotrainModule, "finetune", [*SMALL, "pretrain=none", "method=cotrain"], 3, "32-true"),
+        pytest.param(
+            CotrainModule, "finetune", [*SMALL, "pretrain=none", "method=cotrain"], 3, "32-true", marks=pytest.mark.slow
+        ),
     ],
 )  # fmt: skip
 def test_both_loops_compute_the_same_losses_and_weights(
@@ -235,6 +237,7 @@ def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
         trainer(precision="bf16-true").fit(PretrainModule(SMALL), wdbc())
 
 
+@pytest.mark.slow  # imports torch's compiler
 def test_a_checkpoint_of_another_table_and_a_compiled_module_are_refused(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "y": np.arange(60) % 2})
     other, first = TableDataModule(frame, "y"), trainer(ModelCheckpoint(tmp_path, filename="last"), max_epochs=1)

@@ -145,7 +145,8 @@ def hash_now(cell: Cell) -> str:
     return cell.source.load().hash
 
 
-@pytest.mark.parametrize("when", [pytest.param("between two cells", marks=pytest.mark.slow), "while a cell trains"])
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["between two cells", "while a cell trains"])
 def test_a_table_edited_while_a_sweep_trains_is_trained_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:

@@ -156,11 +156,16 @@ def trained(stack: Stack, **changes: Any) -> tuple[MethodResult, Stack, Any]:
     return train_by_folds(stack, Control(), SupervisedPhase(replace(SETTINGS, **changes)))
 
 
-AS_IT_IS = pytest.param(lambda table: table, id="classes")
-
-
-@pytest.mark.parametrize("made", [AS_IT_IS, pytest.param(numbers, id="numbers"), pytest.param(weighted, id="weights")])
-@pytest.mark.parametrize("n_labels", [40, 100])
+@pytest.mark.parametrize(
+    ("made", "n_labels"),
+    [
+        pytest.param(lambda table: table, 40, id="classes"),
+        pytest.param(numbers, 100, id="numbers in batches"),
+        pytest.param(lambda table: table, 100, id="classes in batches", marks=pytest.mark.slow),
+        pytest.param(weighted, 40, id="weights", marks=pytest.mark.slow),
+        pytest.param(weighted, 100, id="weights in batches", marks=pytest.mark.slow),
+    ],
+)
 def test_it_is_a_plain_loop_over_single_networks(
     patients: Table, make_stack: MakeStack, made: Any, n_labels: int
 ) -> None:
@@ -202,7 +207,13 @@ def test_the_share_is_the_best_one_for_the_labels_that_were_left_out(
         assert 0 < best < 1
 
 
-@pytest.mark.parametrize("made", [AS_IT_IS, pytest.param(numbers, id="numbers")])
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(lambda table: table, id="classes", marks=pytest.mark.slow),
+        pytest.param(numbers, id="numbers"),
+    ],
+)
 def test_a_trial_is_the_same_alone_and_in_any_stack(patients: Table, make_stack: MakeStack, made: Any) -> None:
     def of(trials: Sequence[int]) -> tuple[MethodResult, Stack, Any]:
         return trained(make_stack(made(patients), trials, regime=Few(labels=40), fit_on="train"), fold_steps=300)

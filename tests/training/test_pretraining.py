@@ -108,7 +108,7 @@ def same(found: StackRecord, expected: StackRecord, trials: Sequence[int] | None
     ("precision", "pretrain_name"),
     [
         ("32-true", "scarf"),
-        ("64-true", "scarf_ae"),
+        pytest.param("64-true", "scarf_ae", marks=pytest.mark.slow),
         pytest.param("32-true", "scarf_disc", marks=pytest.mark.slow),
     ],
 )
@@ -134,7 +134,7 @@ def test_with_the_cache_and_without_the_numbers_are_the_same(
         pytest.param(["method=cotrain"], marks=pytest.mark.slow),
         pytest.param(["method=self_train", "regime=semi25", "method.iterations=1"], marks=pytest.mark.slow),
         pytest.param(["regime=noise30", "method=distill"], marks=pytest.mark.slow),
-        ["regime=semi25", "finetune.batch_size=32", "network.head.width=4"],
+        pytest.param(["regime=semi25", "finetune.batch_size=32", "network.head.width=4"], marks=pytest.mark.slow),
     ],
     ids=" ".join,
 )
