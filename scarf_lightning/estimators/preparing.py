@@ -1,5 +1,6 @@
 """From X and y to a table."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -25,13 +26,16 @@ BY_NOTHING = ("random", "stratified")
 """Splits that need no column."""
 OF_COLUMNS = ("drop", "dates", "categorical", "numeric", "text")
 """Options of ``dataset`` that list columns."""
+OF_THE_COMMAND = re.compile(r"[\"']?(dataset\.\w+)=\['?(.*?)'?\][\"']?")
+"""An option in a note, as a command line has it."""
 
 
 def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights = None) -> Table:
     """The table that a file with these columns would be. Notes on how it was read become warnings."""
     table = read_frame(frame, target, config)
     for note in table.notes:
-        warnings.warn(note, UserWarning, stacklevel=4)
+        said = OF_THE_COMMAND.sub(lambda found: f"options={{{found[1]!r}: [{found[2]!r}]}}", note)
+        warnings.warn(said, UserWarning, stacklevel=4)
     return table.weighted(weights)
 
 

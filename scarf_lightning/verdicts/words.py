@@ -154,6 +154,7 @@ def sentences(effects: Sequence[Effect], metric: Metric) -> list[str]:
         found.append(f"Base: {base.reference_label}, {level_in_words(base.levels(metric)[1], metric)}.")
     for group in groups.values():
         found += _group_sentences(group, shown, metric)
+    found += [f"{each.label} is undecided, because {each.spoilt}." for each in shown if each.spoilt]
     found += _interaction_sentences([effect for effect in shown if effect.kind == "interaction"], metric)
     found += [_beaten(effect, metric) for effect in effects if effect not in shown and effect.claimed in HELPING]
     return found + claims_in_words(shown)
@@ -199,6 +200,9 @@ def _group_sentences(group: Sequence[Effect], every: Sequence[Effect], metric: M
 
 def _answer(effect: Effect) -> str:
     """The answer after a name: ``helps``, of a rival ``is ahead``, ``undecided (4 comparisons)``."""
+    # A sentence of its own says which side has not learnt, and how that shows.
+    if effect.spoilt:
+        return f"{UNDECIDED} (not learnt)"
     verb = (OF_RIVALS if effect.is_rival else VERBS).get(effect.claimed, effect.shown)
     # "200 labels help" is the one subject of several.
     if effect.what.endswith(LABELS):

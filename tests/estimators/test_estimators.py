@@ -95,7 +95,8 @@ class TestRows:
             fitted = small().fit(frame, np.repeat(["rare", "usual"], [4, N - 4]))
         said = [str(each.message) for each in caught]
         assert (
-            "Column 'key': it has a different value in every row and is left out; dataset.text=[key] reads it as text."
+            "Column 'key': it has a different value in every row and is left out; "
+            "options={'dataset.text': ['key']} reads it as text."
         ) in said
         assert (
             "Target 'y' is imbalanced: 5 % of its rows are of class 'rare'; "

@@ -114,12 +114,12 @@ def flagged(cells: list[tuple[dict[str, Any], list[float], bool]]) -> CellResult
         (
             1,
             "undecided",
-            "On iris, beside pretrain=none: pretrain=scarf undecided, because it predicts one class",
+            "pretrain=scarf is undecided, because it predicts one class",
         ),
         (
             0,
             "undecided",
-            "On iris, beside pretrain=none: pretrain=scarf undecided, because pretrain=none predicts one",
+            "pretrain=scarf is undecided, because pretrain=none predicts one",
         ),
         (None, "helps", "On iris, beside pretrain=none: pretrain=scarf helps, +40.20 points of accuracy"),
     ],
@@ -130,9 +130,11 @@ def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | N
     results = flagged([({"pretrain": p}, values[n], n == broken) for n, p in enumerate(("none", "scarf"))])
     options = ReportOptions().with_metric(results.metric)
     (comparison,) = answers_of(results, options).effects
-    sentence, *_ = answers_in_words([comparison], options.measure)
+    first, reason, *_ = answers_in_words([comparison], options.measure)
 
+    sentence = first if broken is None else reason
     assert sentence.startswith(said)
+    assert ("undecided (not learnt), " in first) == (broken is not None)
     not_learnt_so = "predicts one class for every test row in 10 of 10 trials, so it has not learnt"
     assert (not_learnt_so in sentence) == (broken is not None)
     assert comparison.claimed == verdict
@@ -154,9 +156,9 @@ def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -
 
     assert "behind" not in sentences[0]
     assert sentences[0].startswith(
-        "method=xgboost on iris, beside method=control: undecided, because it predicts one class"
+        "method=xgboost on iris, beside method=control: undecided (not learnt) with 20 labels, "
     )
-    assert " with 20 labels, " in sentences[0]
+    assert sentences[1].startswith("method=xgboost (20 labels) is undecided, because it predicts one class")
 
 
 @pytest.mark.parametrize(
