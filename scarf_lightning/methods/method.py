@@ -91,7 +91,6 @@ class Method(Options, Supervision, ABC):
     - ``needs_unlabelled_rows``: whether there must be training rows without a label;
     - ``uses``: the settings that it uses: ``network``, ``finetune``, or single options of these;
     - ``trains_each_alone``: whether the trials of a stack are fitted one after the other;
-    - ``needs_device``: whether it may train on the GPU of its stack; others have the processor's cores beside it;
     - ``has_encoder``: whether it ends with one encoder;
     - ``is_folded``: whether ``finetune.folds`` may choose its steps: one fit of one loss, which mixes no two rows;
     - ``embeds``: whether another model learns from the embeddings of all rows;
@@ -107,7 +106,6 @@ class Method(Options, Supervision, ABC):
     pretrainable: ClassVar[bool] = True
     needs_unlabelled_rows: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
-    needs_device: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = True
     is_folded: ClassVar[bool] = False
     embeds: ClassVar[bool] = False

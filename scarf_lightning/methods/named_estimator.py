@@ -28,8 +28,6 @@ class NamedEstimator(Rival):
     name: ClassVar[str] = "sklearn"
     models = ("sklearn.ensemble.ExtraTreesClassifier", "sklearn.ensemble.ExtraTreesRegressor")
     label: ClassVar[str] = "estimator"
-    # A class of the user's may take the GPU by itself.
-    needs_device: ClassVar[bool] = True
     paper: ClassVar[str] = "Buitinck et al., 2013 (scikit-learn), arXiv:1309.0238"
     estimator: str | None = option(
         None, "class of an installed package, such as sklearn.svm.SVC; null takes extra trees"

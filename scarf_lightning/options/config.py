@@ -141,12 +141,6 @@ class Config(Options):
         is_fixed = self.may_fold and n_labels < self.finetune.fixed_below
         return self.finetune.folds or 0 if is_fixed else 0
 
-    @property
-    def needs_gpu(self) -> bool:
-        """Whether the cell is trained on a GPU where there is one: it has a network, or a number format of a GPU."""
-        is_plain = self.trainer.precision == options_of(type(self.trainer))["precision"].default
-        return self.is_pretrained or bool(self.part("method").needs_device) or not is_plain
-
     def part(self, axis: str) -> type[Any]:
         """The class of the part that the cell has on an axis.
 

@@ -46,12 +46,6 @@ def run(name: str, stack: Stack) -> MethodResult:
     return made(name).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=2, batch_size=46), pretrained))
 
 
-def test_methods_with_a_network_of_ours_train_on_the_device_of_their_stack() -> None:
-    """Others leave it to them and have the processor's cores, but for packages that use a GPU by themselves."""
-    assert all(cls.needs_device for cls in EVERY.values() if "network" in cls.uses)
-    assert {name for name, cls in EVERY.items() if cls.needs_device and "network" not in cls.uses} == {"sklearn"}
-
-
 def planted(stack: Stack, labels: Any) -> Stack:
     """The same stack of one trial on a table with other labels where the trial may see none."""
     seen = np.concatenate([stack.data.labelled[0], stack.data.validation[0]])

@@ -3,16 +3,14 @@
 import math
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 
 import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config, within_max_epochs
 from scarf_lightning.options.config import SHORTHANDS, derived
-from scarf_lightning.options.settings import PretrainSettings
 from tests.cells import some_config
-from tests.composing import config_of, default_choice
+from tests.composing import config_of
 
 
 def test_a_copy_forgets_what_followed_from_the_options() -> None:
@@ -63,30 +61,6 @@ def test_epochs_that_a_user_sets_are_the_largest_whatever_a_recipe_says(
     of_recipe = {"pretrain.min_steps": 100, "finetune.min_steps": 300, "finetune.fixed_below": 1000}
     config = config_of(*(f"{name}={value}" for name, value in of_recipe.items()), *overrides.split())
     assert lengths(within_max_epochs(config, of_recipe)) == expected
-
-
-@pytest.mark.parametrize(
-    ("method", "pretrain", "precision", "expected"),
-    [
-        ("control", "scarf", "32-true", True),
-        ("control", "none", "32-true", True),
-        ("random_forest", "none", "32-true", False),
-        ("logistic", "none", "32-true", False),
-        ("constant", "none", "32-true", False),
-        ("logistic", "scarf", "32-true", True),
-        ("probe", "none", "32-true", True),
-        # A class that may choose a device by itself, and a format that only a GPU has.
-        ("sklearn", "none", "32-true", True),
-        ("random_forest", "none", "tf32", True),
-    ],
-)
-def test_cells_of_other_libraries_models_need_no_gpu(
-    method: str, pretrain: str, precision: str, expected: bool
-) -> None:
-    config = config_of()
-    config.trainer.precision = precision
-    parts_of_cell = {"method": default_choice("method", method), "pretrain": PretrainSettings(name=pretrain)}
-    assert replace(config, **parts_of_cell).needs_gpu == expected
 
 
 def test_a_part_is_looked_up_by_the_name_of_a_choice_or_of_settings() -> None:
