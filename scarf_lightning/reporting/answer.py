@@ -11,7 +11,7 @@ from .blocks import Block, Paragraph, Section, Table, table
 from .cell_results import CellResults
 from .competitors import named_by, named_cells
 from .effect_tables import effects_table, means_table, metrics_table
-from .effects import effects_picture, forest_picture, label_curve
+from .effects import effects_picture, label_curve
 from .learning import probability_note
 from .levels import level_of
 from .questions import Answers
@@ -47,7 +47,7 @@ def _first_table(answers: Answers) -> Table:
 
 
 def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
-    """What stands behind the effects: how they hold together, each dataset, and other metrics."""
+    """What stands behind the effects: how they hold together, and other metrics."""
     effects, options = answers.comparisons, answers.options
     blocks: list[Block] = []
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
@@ -55,8 +55,6 @@ def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
         blocks.append(Paragraph(TOGETHER))
     if answers.product is not None:
         blocks += map(Paragraph, answers.product.left_out)
-    if forest := forest_picture(effects, options):
-        blocks.append(forest)
     if is_curve:
         blocks.append(effects_picture(effects, options))
     if answers.product is not None:

@@ -1,4 +1,4 @@
-"""The pictures of the answer: differences with their intervals, over datasets and on each, and the learning curve."""
+"""The pictures of the answer: differences with their intervals, and the learning curve."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from ..metrics import Metric
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.effects import Cell, Effect, level_over
 from ..verdicts.verdict import Basis
-from ..verdicts.words import effect_in_words, references, shown_answer, signed, unsigned
+from ..verdicts.words import effect_in_words, references, shown_answer, unsigned
 from .blocks import Picture
 from .names import shortened
 from .report_options import ReportOptions
@@ -38,10 +38,6 @@ KINDS: dict[Basis, str] = {
     "none": "",
 }
 MOST_ROWS = 20
-MOST_IN_A_FOREST = 12
-"""Datasets that have a line each in a figure."""
-MOST_FORESTS = 4
-"""Comparisons that are shown dataset by dataset: the best ones."""
 
 
 def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Picture:
@@ -73,7 +69,10 @@ def effects_figure(effects: Sequence[Effect], metric: Metric, margin: float = MA
     """
     figure, (axes,) = new_figure(PAGE * 1.3, 0.6 + 0.21 * len(effects))
     scale = metric.difference_scale
-    _band(axes, metric, margin)
+    # The differences without practical consequence, around zero.
+    axes.axvspan(-margin * scale, margin * scale, color=GREY, alpha=0.15, lw=0)
+    axes.axvline(0, color="black", lw=0.6)
+    axes.tick_params(axis="y", length=0)
     for y, effect in enumerate(effects):
         verdict, shade = effect.verdict, COLOUR_OF[effect.claimed]
         face = "white" if effect.claimed in HOLLOW else shade
@@ -81,7 +80,7 @@ def effects_figure(effects: Sequence[Effect], metric: Metric, margin: float = MA
         axes.plot([scale * verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
     # The limits run downwards: the first line is the uppermost one.
     axes.set_ylim(len(effects) - 0.5, -0.5)
-    axes.set_xlabel(_improvement(metric))
+    axes.set_xlabel(f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}")
     _name_beside(axes, effects)
     return figure
 
@@ -97,65 +96,6 @@ def _name_beside(axes: Axes, effects: Sequence[Effect]) -> None:
     right.set_yticks(places, list(map(shown_answer, effects)))
     right.tick_params(axis="y", length=0)
     right.spines[:].set_visible(False)
-
-
-def _band(axes: Axes, metric: Metric, margin: float) -> None:
-    """The differences without practical consequence, around zero."""
-    end = margin * metric.difference_scale
-    axes.axvspan(-end, end, color=GREY, alpha=0.15, lw=0)
-    axes.axvline(0, color="black", lw=0.6)
-    axes.tick_params(axis="y", length=0)
-
-
-def _improvement(metric: Metric) -> str:
-    """The heading of an axis of differences."""
-    unit = f", {metric.unit}" if metric.unit else ""
-    return f"improvement in {metric.label}{unit}"
-
-
-def forest_picture(effects: Sequence[Effect], options: ReportOptions) -> Picture | None:
-    """The first effects on each dataset with its interval; None for one dataset or for many."""
-    chosen = [effect for effect in effects if 1 < len(effect.cells) <= MOST_IN_A_FOREST][:MOST_FORESTS]
-    if not chosen:
-        return None
-    metric, margin = options.measure, options.rope
-    words = []
-    for effect in chosen:
-        for name, verdict in zip(effect.cells, effect.by_table(metric, margin), strict=True):
-            words.append(f"{effect.label} on {name} {signed(verdict.difference, metric)}")
-    return Picture(
-        "by-dataset",
-        forest_figure(chosen, options),
-        alt=f"Improvement in {metric.label} on each dataset. {'; '.join(words)}.",
-        caption=f"Improvement in {metric.label} over {references(chosen)} on each dataset, with the 95 % interval of "
-        f"that dataset alone where it is known. The grey band holds differences up to {unsigned(margin, metric)}.",
-    )
-
-
-@styled()
-def forest_figure(effects: Sequence[Effect], options: ReportOptions) -> Figure:
-    """A panel an effect, a line a dataset: difference and interval; below them the mean over datasets."""
-    metric, scale = options.measure, options.measure.difference_scale
-    are_several = len(effects) > 1
-    width = PAGE * 1.2 if are_several else PAGE * 0.62
-    most = 1 + max(len(effect.cells) for effect in effects)
-    figure, panels = new_figure(width, 0.75 + 0.21 * most, 1, len(effects), sharex=True)
-    titles = shortened([effect.label for effect in effects], 30)
-    for axes, effect in zip(panels, effects, strict=True):
-        _band(axes, metric, options.rope)
-        for y, verdict in enumerate(effect.by_table(metric, options.rope)):
-            axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
-            axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
-        # The mean is below the datasets, black and with a diamond, as in a meta-analysis.
-        last = len(effect.cells)
-        axes.plot([scale * effect.verdict.average], [last], "D", color="black", ms=5)
-        names = shortened(effect.cells, 24)
-        axes.set_yticks(range(last + 1), [*(names[name] for name in effect.cells), "mean"])
-        axes.set_ylim(last + 0.6, -0.6)
-        # The caption names the only effect already.
-        axes.set_title(titles[effect.label] if are_several else "")
-    figure.supxlabel(_improvement(metric), fontsize=8)
-    return figure
 
 
 Point = tuple[float, Interval]

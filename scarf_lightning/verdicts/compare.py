@@ -97,7 +97,8 @@ def compare(
             which it has one label in all trials. In place of ``prediction`` there may be a column ``probability_CLASS``
             for each class, which metrics such as ``auroc`` and ``log_loss`` need.
         metric: one of `scarf_lightning.metrics`, such as ``accuracy`` or ``rmse``.
-        reference: the competitor that the others are compared with; with ``factors`` the first setting if not given.
+        reference: the competitor that the others are compared with; with ``factors`` also a value of one, such as
+            ``scaling=minmax``, and the first setting if not given.
         factors: columns that stand in the place of ``competitor``. If the frame holds all combinations of their values,
             each value is compared with the first of its column over all settings of the others, and each two columns
             have an interaction. If all settings differ from one in a single column, each change is compared with it.

@@ -150,10 +150,6 @@ class Effect:
         """The numbers of trials after which it was looked at, this time among them."""
         return tuple(look.trials for look in self.verdict.looks)
 
-    def by_table(self, metric: Metric, margin: float) -> list[Verdict]:
-        """The verdict on each table alone."""
-        return [_judge(self.kind, [sides], self.weight, metric, margin) for sides in self.cells.values()]
-
     @property
     def row(self) -> dict[str, Any]:
         """Its row of the frame of effects."""
@@ -221,7 +217,14 @@ def effect_of(cells: Mapping[str, Sides], by: Sums, weight: float = 1.0, **known
         weight: of each cell.
         known: more fields of `Effect`.
     """
-    verdict = _judge(known["kind"], list(cells.values()), weight, *by)
+    pairs, sizes = [], []
+    is_interaction = known["kind"] == "interaction"
+    for sides in cells.values():
+        ones, others = ([cell.trials for cell in side] for side in sides)
+        pairs.append((combined(ones, weight), combined(others, weight)))
+        # A difference of differences is a part of the mean over all of its cells.
+        sizes.append(combined([*ones, *others]) if is_interaction else pairs[-1][1])
+    verdict = verdict_on(pairs, *by, sizes=sizes, reach=2.0 if is_interaction else 1.0)
     labels = next(iter(cells.values()))[0][0].labels
     effect = Effect(cells=cells, verdict=verdict, weight=weight, **known)
     spoilt = ""
@@ -232,18 +235,7 @@ def effect_of(cells: Mapping[str, Sides], by: Sums, weight: float = 1.0, **known
         spoilt = f"{effect.reference} {broken}"
     if spoilt:
         verdict = replace(verdict, answer=UNDECIDED, reason=spoilt)
-    return replace(effect, verdict=verdict, spoilt=spoilt, labels=None if effect.kind == "interaction" else labels)
-
-
-def _judge(kind: Kind, tables: Sequence[Sides], weight: float, metric: Metric, margin: float) -> Verdict:
-    """The verdict on the difference of both sides, over all tables on which their cells have a common trial."""
-    pairs, sizes = [], []
-    for sides in tables:
-        ones, others = ([cell.trials for cell in side] for side in sides)
-        pairs.append((combined(ones, weight), combined(others, weight)))
-        # A difference of differences is a part of the mean over all of its cells.
-        sizes.append(combined([*ones, *others]) if kind == "interaction" else pairs[-1][1])
-    return verdict_on(pairs, metric, margin, sizes=sizes, reach=2.0 if kind == "interaction" else 1.0)
+    return replace(effect, verdict=verdict, spoilt=spoilt, labels=None if is_interaction else labels)
 
 
 def common_fault(cells: Sequence[Cell]) -> str:

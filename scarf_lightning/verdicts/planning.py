@@ -114,24 +114,21 @@ def _product(plan: Plan) -> Product | None:
         firsts |= dict(named[:1])
     # The sort is stable: without a usual value the first one stays the first.
     axes = {axis: sorted(known, key=lambda value: value != firsts[axis]) for axis, known in values.items()}
-    places: dict[str, dict[str, dict[Setting, Cell]]] = {}
+    places: dict[tuple[str, str], dict[Setting, Cell]] = {}
     for cell in plan.cells:
-        placed = places.setdefault(cell.context, {}).setdefault(cell.table, {})
+        placed = places.setdefault((cell.context, cell.table), {})
         if cell.trials.values:
             placed[tuple(cell.options[axis] for axis in axes)] = cell
     n_settings = math.prod(map(len, axes.values()))
+    whole: dict[str, dict[str, dict[Setting, Cell]]] = {}
     left_out = []
-    for context, tables in places.items():
-        for table, placed in list(tables.items()):
-            if n_missing := n_settings - len(placed):
-                del tables[table]
-                where = (
-                    context.removeprefix(ON)
-                    if context.startswith(ON)
-                    else " with ".join(filter(None, (table, context)))
-                )
-                left_out.append(f"Left out of the answers by axis: {where} lacks {n_missing} of {n_settings} settings.")
-    whole = {context: tables for context, tables in places.items() if tables}
+    for (context, table), placed in places.items():
+        if len(placed) == n_settings:
+            whole.setdefault(context, {})[table] = placed
+            continue
+        where = context.removeprefix(ON) if context.startswith(ON) else " with ".join(filter(None, (table, context)))
+        missing = f"{n_settings - len(placed)} of {n_settings} settings"
+        left_out.append(f"Left out of the answers by axis: {where} lacks {missing}.")
     return Product(axes, whole, left_out) if whole else None
 
 

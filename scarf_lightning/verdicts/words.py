@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import capitalised, counted
 from ..intervals import Interval
 from ..metrics import Metric
-from .answers import HELPING, SAME, UNDECIDED, Answer
+from .answers import HELPING, HURTING, SAME, UNDECIDED, Answer
 from .effects import LABELS, ON, Effect, split_context
 from .verdict import Verdict
 
@@ -125,13 +125,6 @@ OF_RIVALS: dict[Answer, str] = {
     "hurts": "is behind",
 }
 """The same of a model of another library: it does nothing to the network, so it neither helps nor hurts."""
-SHOWN_OF_RIVALS: dict[Answer, str] = {
-    "helps": "ahead",
-    "helps, size open": "ahead, size open",
-    "hurts, size open": "behind, size open",
-    "hurts": "behind",
-}
-"""Answers on such a model in tables and figures, where another word than the answer's own is shown."""
 MOST_CLAUSES = 6
 """Effects of one sentence that each have a clause; of more the sure ones come first."""
 MOST_INTERACTIONS = 3
@@ -212,7 +205,9 @@ def _answer(effect: Effect) -> str:
 
 def shown_answer(effect: Effect) -> str:
     """The answer as tables and figures show it: of a rival ``behind`` in the place of ``hurts``."""
-    return SHOWN_OF_RIVALS.get(effect.claimed, effect.shown) if effect.is_rival else effect.shown
+    if effect.is_rival and effect.claimed in (*HELPING, *HURTING):
+        return OF_RIVALS[effect.claimed].removeprefix("is ")
+    return effect.shown
 
 
 def _where(effects: Sequence[Effect]) -> str:

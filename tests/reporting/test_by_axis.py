@@ -87,15 +87,6 @@ def test_one_axis_and_cells_that_do_not_use_one_are_no_product() -> None:
     assert answers_of(results_of(hole, usual=USUAL), OPTIONS).product is None
 
 
-def test_a_product_without_trials_of_a_setting_is_answered_cell_by_cell() -> None:
-    cells = [
-        a_cell(values(0.8) if (c, s) != ("mean", "minmax") else [float("nan")] * 10, corruption=c, scaling=s)
-        for c, s in itertools.product(("mean", "marginal"), ("zscore", "minmax"))
-    ]
-
-    assert answers_of(results_of(cells, usual=USUAL), OPTIONS).product is None
-
-
 def test_each_number_of_labels_has_its_effects_in_one_family() -> None:
     cells = []
     for place, (labels, (c, s)) in enumerate(itertools.product((20, 100), settings())):
@@ -150,18 +141,6 @@ def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:
     assert means.data["mean"].mean() == pytest.approx(0.75, abs=0.002)
     (effects,) = [table.data for table in tables(blocks) if table.name == "effects"]
     assert effects["what"].tolist()[-1].count("×") == 1
-
-
-def test_a_large_product_has_an_effect_a_value_and_an_interaction_a_pair_of_them() -> None:
-    cells = []
-    for place, (c, s, seed) in enumerate(itertools.product(range(7), range(6), (0,))):
-        cells.append(a_cell(values(0.8, place % 12), corruption=f"c{c}", scaling=f"s{s}", seed=seed))
-    results = results_of(cells)
-
-    answers = by_axis(results)
-
-    assert [each.kind for each in answers.effects].count("axis") == 6 + 5
-    assert [each.kind for each in answers.effects].count("interaction") == 30
 
 
 def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path) -> None:
