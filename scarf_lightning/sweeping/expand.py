@@ -81,17 +81,14 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
-    check_choices(arguments)
-    given = [each for each in composer.parse(arguments) if not each.is_hydra_override()]
+    given = _given(arguments, composer)
     keys = dict.fromkeys(map(override_key, given))
-    for each in given:
-        if each.is_sweep_override() and override_key(each) in OF_THE_WHOLE_RUN:
-            raise UsageError(f"{each.input_line}: {override_key(each)} is one for the whole run; give it one value.")
-    if "objective" in keys:
-        raise UsageError("objective is what a job returns to another sweeper; ours takes none.")
     sweep, blocks = _blocks(given, composer, [sweeps, *(folder / "sweeps" for folder in composer.folders)])
     most = _own_options(given, composer).max_cells
-    choices = [(_choices(block, most), _own_options(block, composer).vary) for block in blocks]
+    choices = list[tuple[Choices, str]]()
+    for block in blocks:
+        axes = [_values(each, most) for each in block if override_key(each) not in OF_EXPANDING]
+        choices.append((axes, _own_options(block, composer).vary))
     combinations = _combinations(choices, composer, most)
     cells, apart, problems = _composed(combinations, composer)
     left_out = dict.fromkeys(apart.values())
@@ -109,11 +106,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
         left_out |= dict.fromkeys([*(() if is_silent else unserved), *too_many])
         problems += _unused(keys | dict.fromkeys(override_key(each) for each in chain(*blocks)), cells)
         problems += () if cells else left_out
-    # One sentence more is shown rather than the sentence that one is left out.
-    if len(problems) > MOST_PROBLEMS + 1:
-        problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."]
-    if problems:
-        raise UsageError("\n".join(problems))
+    _refuse(problems)
     return ExpandedSweep(
         _with_own_names(cells),
         sweep,
@@ -124,6 +117,32 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
         usual=columns(composer(())) if len(cells) > 1 else {},
         flags=("--config-dir", str(composer.folders[0])) if composer.folders else (),
     )
+
+
+def _given(arguments: Sequence[str], composer: Composer) -> list[Override]:
+    """The overrides of a command line that are not Hydra's own.
+
+    Raises:
+        UsageError: one of them chooses no part by its name, is swept and may not be, or is for another sweeper.
+    """
+    check_choices(arguments)
+    given = [each for each in composer.parse(arguments) if not each.is_hydra_override()]
+    for each in given:
+        key = override_key(each)
+        if each.is_sweep_override() and key in OF_THE_WHOLE_RUN:
+            raise UsageError(f"{each.input_line}: {key} is one for the whole run; give it one value.")
+        if key == "objective":
+            raise UsageError("objective is what a job returns to another sweeper; ours takes none.")
+    return given
+
+
+def _refuse(problems: list[str]) -> None:
+    """Raise a `UsageError` of some problems, if there are any."""
+    # One sentence more is shown rather than the sentence that one is left out.
+    if len(problems) > MOST_PROBLEMS + 1:
+        problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."]
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
 def one_cell(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
@@ -190,15 +209,10 @@ def _blocks(
             except UsageError as error:
                 raise UsageError(f"sweeps={names[-1]} sets {error}") from error
             # An axis of the command line takes the place of a file's.
-            keys = set(map(override_key, given))
-            free = [each for each in composer.parse([*of_presets, *written]) if override_key(each) not in keys]
+            axes = {override_key(each): each for each in composer.parse([*of_presets, *written])}
+            free = [each for key, each in axes.items() if key not in map(override_key, given)]
             blocks.append([*composer.parse(chosen), *free, *others])
     return sweep, blocks
-
-
-def _choices(block: Sequence[Override], most: int | None) -> Choices:
-    """The values of the axes of a block, as overrides without commas."""
-    return [_values(each, most) for each in block if override_key(each) not in OF_EXPANDING]
 
 
 def _values(override: Override, most: int | None = None) -> list[str]:
@@ -260,28 +274,32 @@ def _combinations(choices: Sequence[tuple[Choices, str]], composer: Composer, mo
     _check_number(sum(math.prod(map(len, axes)) for axes, vary in choices if vary == "all"), most)
     chained = [each for axes, vary in choices for each in combined(axes, vary)]
     _check_number(len(chained), most)
-    columns_of = cache(partial(_columns, composer))
-    with_columns = [
-        [columns_of(each, overrides) if each in EACH else [each] for each in overrides] for overrides in chained
-    ]
+    columns_of, with_columns = cache(partial(_columns, composer)), list[Choices]()
+    for overrides in chained:
+        # Only the data matter to columns, so the other options cannot be wrong.
+        named = [each for each in overrides if is_in(each.partition("=")[0].lstrip("+"), OF_DATA)]
+        of_data = tuple(each for each in named if each not in EACH)
+        axes = []
+        for each in overrides:
+            option = each.removesuffix("each")
+            axes.append([f"{option}{column}" for column in columns_of(of_data)] if each in EACH else [each])
+        with_columns.append(axes)
     _check_number(sum(math.prod(map(len, axes)) for axes in with_columns), most)
     # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
     return list(dict.fromkeys(chain.from_iterable(product(*axes) for axes in with_columns)))
 
 
-def _columns(composer: Composer, each: str, overrides: Overrides) -> list[str]:
-    """An override of `EACH` with each column of the table that overrides name.
+def _columns(composer: Composer, of_data: Overrides) -> list[str]:
+    """The columns of the table that overrides name, each in a list of its own.
 
     Raises:
         UsageError: the table cannot be read, or has a single column.
     """
-    # Only the data matter here, so the other options cannot be wrong.
-    of_data = [it for it in overrides if is_in(it.partition("=")[0].lstrip("+"), OF_DATA) and it not in EACH]
-    source = Cell((), composer(tuple(of_data))).source
+    source = Cell((), composer(of_data)).source
     found = list(source.read().table.features_of)
     if len(found) < 2:
         raise UsageError(f"each needs a table of two columns at least, and {source.label} has {len(found)}.")
-    return [f"{each.removesuffix('each')}{hydra_text([name])}" for name in found]
+    return [hydra_text([name]) for name in found]
 
 
 def _check_number(n_cells: int, most: int | None) -> None:
