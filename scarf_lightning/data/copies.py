@@ -119,8 +119,7 @@ class Copies:
             order: a random order of the rows, of which the last test, those before them validate, and the first train
                 if no row equals another. A group stands where its first row does.
         """
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        place = np.argsort(order)
         # The test part takes groups from the end of the order.
         groups = np.argsort(-place[self.leader])
         single = np.flatnonzero(self.size[groups] == 1)

@@ -149,11 +149,8 @@ class Group(Splitting):
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         group = self._groups(table)
         n_groups = group.max() + 1
-        # The place of each group in a random order.
-        # Groups and not rows are permuted, so that each stays whole.
-        order = random.permutation(n_groups)
-        place = np.empty_like(order)
-        place[order] = np.arange(n_groups)
+        # The place of each group in a random order. Groups and not rows are permuted, so that each stays whole.
+        place = np.argsort(random.permutation(n_groups))
         # The number of labelled rows in the groups up to each place.
         n_labelled = np.bincount(place[group[table.is_labelled]], minlength=n_groups)
         so_far = np.cumsum(n_labelled)

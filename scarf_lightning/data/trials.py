@@ -324,16 +324,13 @@ def prepare_trials(
         split = rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT))
         rows.append(Assigned.of(table, split, regime, streams, trial, watches, pretrain_rows))
     fitted = Preprocessing.fit(table, [each.split.train if fit_on == "train" else None for each in rows], scaling)
-    stacked = {}
-    for name in ("pretrain", "labelled", "labels", "validation", "validation_labels", "usable"):
-        stacked[name] = np.stack([getattr(each, name) for each in rows])
-    test = np.stack([each.split.test for each in rows])
+    names = ("pretrain", "labelled", "labels", "validation", "validation_labels", "usable")
+    stacked = {name: np.stack([getattr(each, name) for each in rows]) for name in names}
+    for name, part in (("train", "train"), ("watched", "validation"), ("test", "test")):
+        stacked[name] = np.stack([getattr(each.split, part) for each in rows])
     return TrialData(
         trials=tuple(trials),
-        train=np.stack([each.split.train for each in rows]),
-        watched=np.stack([each.split.validation for each in rows]),
-        test=test,
-        predicted=test,
+        predicted=stacked["test"],
         preprocessing=replace(fitted, target=np.stack([table.target.fit(each.labels) for each in rows])),
         n_labels_inside=stacked["validation"].shape[1] if regime.validation == "inside" else 0,
         **stacked,

@@ -71,8 +71,8 @@ class TestWhatIsRefused:
         [
             ([[1]] * N, r"Column 'l' holds \[1\], which is neither a number nor a category nor a date; .*leave the"),
             ([{"a": 1}] * N, "Column 'l' holds {'a': 1}, which is neither"),
-            ([1j] * N, "Column 'l' holds complex, .* or leave it out"),
-            ([b"a", b"b"] * (N // 2), "Column 'l' holds bytes, .* or leave it out"),
+            ([1j] * N, "Column 'l' holds values of the type complex; convert"),
+            ([b"a", b"b"] * (N // 2), "Column 'l' holds values of the type bytes; convert"),
             (["a\0", "b"] * (N // 2), r"Column 'l' holds 'a\\x00', which no file can hold"),
             (["a\ud800", "b"] * (N // 2), r"Column 'l' holds 'a\\ud800', which no file can hold"),
             ([np.inf, 1.0] * (N // 2), "column 'l' of X holds an infinite value"),

@@ -106,7 +106,7 @@ def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in ("bytes", "complex"):
         raise UsageError(
-            f"Column {str(column.name)!r} holds {kind}, neither numbers nor text; convert it, or leave it out."
+            f"Column {str(column.name)!r} holds values of the type {kind}; convert them, or leave the column out."
         )
     if kind == "integer":
         known = column.dropna()
