@@ -125,8 +125,9 @@ class FinetuneSettings(FitSettings):
     With ``folds`` that length is chosen, and for numbers too: as many networks train on one path of up to
     ``fold_steps`` steps, each without a fold of the labels. Their predictions of the labels that were left out, mixed
     with the frequencies of classes or the mean, choose the number of steps and the share of that mixture with the
-    smallest loss, for a network on all labels. A path may end anywhere, so its learning rate is constant. A
-    method of several fits or losses, or one that mixes rows, keeps ``fixed_steps``.
+    smallest loss, for a network on all labels. A path may end anywhere, so its learning rate is constant. It trains for
+    ``min_steps`` at least, of which 100 count. A method of several fits or losses, or one that mixes rows, keeps
+    ``fixed_steps``.
     """
 
     freeze: Literal["none", "encoder"] = option("none", "encoder: train the head alone on the pre-trained encoder")

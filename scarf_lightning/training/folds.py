@@ -10,6 +10,7 @@ A trial's networks stop together, by the loss of its labels, each predicted by t
 network is the trial's: the folds have chosen its number of steps.
 """
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,11 @@ from ..methods import MethodResult, SupervisedPhase
 from ..metrics import log_loss, rmse
 from ..options import Config
 from ..randomness import Purpose
+
+SOONEST = 100
+"""Optimiser steps after which a path may end, if ``finetune.min_steps`` asks for more: measured in study/recipe.md."""
+VALIDATED = 4
+"""Optimiser steps between two validations of the labels that are left out, where an epoch has fewer."""
 
 
 def check_folds(config: Config) -> None:
@@ -94,11 +100,18 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     loss = target.choose(classifier=log_loss, regressor=rmse)
     examples = method.examples(folded)
     # A label that is left out weighs nothing.
-    weights = torch.from_numpy(blind != np.array(places)[:, None]).to(stack.hardware.device, stack.hardware.dtype)
+    weights = folded.on_device(blind != np.array(places)[:, None]).to(stack.hardware.dtype)
     weights = weights * (1 if examples.weights is None else examples.weights)
-    at_most = settings.fold_steps
-    settings = replace(settings, min_steps=min(settings.min_steps, at_most), max_steps=at_most)
-    settings = replace(settings, schedule="constant", monitor="loss", metric=None)
+    epochs = min(VALIDATED // math.ceil(blind.shape[1] / settings.batch_size), settings.max_epochs)
+    settings = replace(
+        settings,
+        schedule="constant",
+        monitor="loss",
+        metric=None,
+        min_steps=min(settings.min_steps, SOONEST, settings.fold_steps),
+        max_steps=settings.fold_steps,
+        validate_every=max(settings.validate_every, epochs),
+    )
     module = FoldedFinetuning()
     constants = target.soft(data.labels).mean(axis=1, keepdims=True)
     # The mean of numbers is the network's 0.

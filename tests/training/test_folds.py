@@ -71,9 +71,12 @@ class PlainTrial:
         predict = self.train(networks)
         best, waited, self.epoch = np.inf, 0, 0
         self.losses: list[float] = []
-        while waited <= self.patience and self.epoch < 60 // len(self.batches(torch.arange(len(self.rows)))):
-            next(predict)
-            self.epoch += 1
+        n_batches = len(self.batches(torch.arange(len(self.rows))))
+        while waited <= self.patience and self.epoch < 60 // n_batches:
+            # One validation in four steps, or in an epoch that is longer.
+            for _ in range(4 // n_batches):
+                next(predict)
+                self.epoch += 1
             every = [self.predictions(network, self.rows) for network, *_ in networks]
             unseen = np.stack([every[fold][label] for label, fold in enumerate(folds)])
             loss = self.mixture_loss(unseen)
@@ -180,7 +183,8 @@ def test_it_is_a_plain_loop_over_single_networks(
         expected = alone.mixed(chosen["mixed_share"][position])
         np.testing.assert_allclose(result.predictions[position], expected, rtol=1e-7, atol=1e-9)
         assert result.fit.epochs[position] == alone.epoch
-        losses = [record["validation_loss"] for record in result.fit.curves if record["trial"] == trial]
+        of_trial = [record for record in result.fit.curves if record["trial"] == trial]
+        losses = [record["validation_loss"] for record in of_trial if "validation_loss" in record]
         np.testing.assert_allclose(losses, alone.losses, rtol=1e-7)
 
 
