@@ -138,5 +138,5 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     predictions, final = stack.predict(module.classifier, data.predicted), trained.of(last)
     chosen = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
     # The networks of a trial share the time.
-    result = MethodResult(predictions, final, np.full(len(last), size), final.seconds * size, final.diverged)
-    return result, stack, chosen
+    costs = np.full(len(last), size), final.seconds * size
+    return MethodResult(predictions, final, *costs, final.diverged), stack, chosen
