@@ -36,15 +36,6 @@ def own(file: Path) -> dict[str, Any]:
 
 
 EVERY_FILE = [pytest.param(group, file, id=f"{group}={file.stem}") for group in GROUPS for file in files(group)]
-PLAIN = [
-    each
-    for each in EVERY_FILE
-    if "defaults" not in yaml(each.values[1]) and "# @package" not in each.values[1].read_text(encoding="utf-8")
-]
-"""Files that speak of their own part alone: one of them is composed, and all of them by the slow tests."""
-COMPOSED = [
-    pytest.param(*each.values, id=each.id, marks=pytest.mark.slow if each in PLAIN[1:] else ()) for each in EVERY_FILE
-]
 
 
 def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
@@ -115,8 +106,8 @@ def test_the_papers_recipe_splits_every_row_by_itself() -> None:
         assert config_of(f"split={rule}", *overrides).split == {"name": rule, "copies": copies}
 
 
-@pytest.mark.parametrize(("group", "file"), COMPOSED)
 @pytest.mark.slow
+@pytest.mark.parametrize(("group", "file"), EVERY_FILE)
 def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) -> None:
     entries = [entry for entry in yaml(file).get("defaults", []) if isinstance(entry, dict)]
     may_change = {group, *(key.removeprefix("override /").partition("/")[0] for entry in entries for key in entry)}
