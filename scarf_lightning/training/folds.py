@@ -134,9 +134,12 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     fitted = fitted * (1 - shares * [0, 1]) if fitted.size else shares * constants[:, 0]
     let_leave(module.classifier, module.make_optimizer(), torch.tensor(last))
     data = replace(data, preprocessing=replace(data.preprocessing, target=fitted))
-    stack = replace(stack, data=data, device_table=stack.datamodule.table)
-    predictions, final = stack.predict(module.classifier, data.predicted), trained.of(last)
+    stack, final = replace(stack, data=data, device_table=stack.datamodule.table), trained.of(last)
+    predictions = stack.predict(module.classifier, data.predicted)
     chosen = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
     # The networks of a trial share the time.
-    costs = np.full(len(last), size), final.seconds * size
-    return MethodResult(predictions, final, *costs, final.diverged), stack, chosen
+    return (
+        MethodResult(predictions, final, np.full(len(last), size), final.seconds * size, final.diverged),
+        stack,
+        chosen,
+    )
