@@ -35,13 +35,18 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     trials count as long as they can test different rows. Of rare classes the error is larger, so some cells at
     chance are missed, and no other is accused.
 
-    Trials whose labels are of one class do not count: every method then predicts that class.
+    A cell whose probabilities are better than the class frequencies in most trials has learnt: where the signal is
+    weak and one class is frequent, that class is the likeliest one for every row. Trials whose labels are of one class
+    do not count: every method then predicts that class.
 
     Args:
         rows: of the cell's trials, those of `EVIDENCE` that it has.
         target: what they predict; None if it is unknown, and with it the number of classes.
     """
     rows = [row for row in rows if row.get(LABEL_CLASSES) != 1]
+    are_worse = _known(rows, "worse_than_frequencies")
+    if are_worse and fmean(are_worse) < 1 / 2:
+        return ""
     # The plainest sign comes first, and is the one that a user can check by eye.
     flags = _known(rows, "one_class")
     n_constant = sum(map(bool, flags))
