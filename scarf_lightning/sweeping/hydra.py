@@ -150,6 +150,8 @@ def _missing_file(file: str, options: Sequence[str]) -> UsageError:
     own_file = "For a file of yours: dataset=csv dataset.path=FILE." if group == "dataset" else ""
     hint = did_you_mean(name, known) or own_file
     fault, where = f"{group}={name} is not an option", f"the options of {group}"
+    if not options:
+        return UsageError(f"{fault}; {list_of(group)} lists them.")
     return UsageError(unknown_name(fault, name, known, where, hint=hint, full_list=list_of(group)))
 
 

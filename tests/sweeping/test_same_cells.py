@@ -19,6 +19,7 @@ COMMANDS = {
     "relative_gains": ("sweeps=relative_gains", "max_cells=null"),
     "answer": ("sweeps=answer", "dataset=cc18-adult", "dataset.target_kind=classes", "trials=5", FIXED_LENGTH),
     "textbook": ("sweeps=textbook", FIXED_LENGTH),
+    "columns": ("sweeps=columns", FIXED_LENGTH),
 }
 SHORT = ("answer", "card", "labels", "losses", "pretraining_curves", "quick", "suite", "textbook")
 """Those that take a second."""
