@@ -35,8 +35,7 @@ def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
     >>> mean_squared_error(torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 4.0]]))
     tensor(2.)
     """
-    difference = output - target
-    return difference.square().mean(dim=(-2, -1))
+    return (output - target).square().mean(dim=(-2, -1))
 
 
 def squared_distance(first: Tensor, second: Tensor) -> Tensor:
@@ -48,8 +47,7 @@ def squared_distance(first: Tensor, second: Tensor) -> Tensor:
     tensor(4.)
     """
     # Unlike `mean_squared_error` this grows with the width, as the authors' losses do.
-    row_distances = (first - second).square().sum(dim=-1)
-    return row_distances.mean(dim=-1)
+    return (first - second).square().sum(dim=-1).mean(dim=-1)
 
 
 @dataclass
@@ -97,9 +95,7 @@ class Discrimination(Loss):
     def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         """Share of the 2N rows on the wrong side of 0, ``(...)``."""
         # An output of 0 is wrong for corrupted rows alone, so that a constant 0 has an error of one half.
-        wrong_clean = (clean > 0).float()
-        wrong_corrupted = (corrupted <= 0).float()
-        wrong = wrong_clean + wrong_corrupted
+        wrong = (clean > 0).float() + (corrupted <= 0).float()
         return wrong.mean(dim=(-2, -1)) / 2
 
 
@@ -146,8 +142,7 @@ class ContrastiveLoss(Loss):
         """
         similarities = cosine_similarities(first, second)
         own = similarities.diagonal(dim1=-2, dim2=-1)
-        highest = similarities.amax(dim=-1)
-        is_wrong = highest > own
+        is_wrong = similarities.amax(dim=-1) > own
         return is_wrong.float().mean(dim=-1)
 
 

@@ -26,9 +26,7 @@ def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None
     """
     log_probabilities = F.log_softmax(logits, dim=-1)
     if are_class_numbers(targets, logits):
-        classes = targets.unsqueeze(-1)
-        label_log_probabilities = log_probabilities.gather(-1, classes)
-        rows = -label_log_probabilities.squeeze(-1)
+        rows = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     else:
         rows = -(targets * log_probabilities).sum(dim=-1)
     return weighted_mean(rows, weights)
@@ -40,9 +38,7 @@ def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = Non
     >>> squared_error(torch.tensor([[1.0], [3.0]]), torch.tensor([[1.0], [1.0]]))
     tensor(2.)
     """
-    differences = outputs - targets
-    squares = differences.square().squeeze(-1)
-    return weighted_mean(squares, weights)
+    return weighted_mean((outputs - targets).square().squeeze(-1), weights)
 
 
 def smoothed(targets: Tensor, logits: Tensor, share: float | Tensor) -> Tensor:
@@ -106,12 +102,10 @@ def bitempered(
     """
     labels = targets
     if are_class_numbers(targets, logits):
-        n_classes = logits.shape[-1]
-        labels = F.one_hot(targets, n_classes).to(logits.dtype)
+        labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype)
     # A probability may round to 0, which has no logarithm.
     tiny = torch.finfo(logits.dtype).tiny
-    probabilities = tempered_softmax(logits, t2, iterations)
-    probabilities = probabilities.clamp_min(tiny)
+    probabilities = tempered_softmax(logits, t2, iterations).clamp_min(tiny)
     safe = labels.clamp_min(tiny)
     surprise = log_t(safe, t1) - log_t(probabilities, t1)
     divergence = labels * surprise
@@ -165,8 +159,7 @@ def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
     if t == 1:
         return logits.softmax(dim=-1)
     # Softmax does not change with a constant; small numbers round less.
-    largest = logits.detach().amax(dim=-1, keepdim=True)
-    logits = logits - largest
+    logits = logits - logits.detach().amax(dim=-1, keepdim=True)
     # The gradient flows through the probabilities: that of the normalisation is known in closed form.
     normalisation = _Normalisation.apply(logits, t, iterations)  # type: ignore[no-untyped-call]
     return exp_t(logits - normalisation, t)
@@ -185,8 +178,7 @@ class _Normalisation(torch.autograd.Function):
         # a <- a Z(a)^(1 - t), where Z is the sum of exp_t over the classes.
         for _ in range(iterations):
             partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
-            exponent = (1 - t) * partition.log()
-            scaled = shifted * exponent.exp()
+            scaled = shifted * ((1 - t) * partition.log()).exp()
         partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
         # `shifted` has lost the largest logit, by which the normalisation of the logits themselves is larger.
         return -log_t(1 / partition, t) + largest
@@ -224,12 +216,12 @@ def mixtures(predictions: Any, constants: Any, shares: Any) -> Any:
     return predictions + shares.reshape(-1, *[1] * predictions.ndim) * (constants - predictions)
 
 
-def mixed_cross_entropy(logits: Tensor, labels: Tensor, frequencies: Tensor, shares: Tensor) -> Tensor:
+def mixed_cross_entropy(logits: Tensor, labels: Tensor, *mixture: Tensor) -> Tensor:
     """The smallest cross-entropy ``(...)`` of mixtures with frequencies ``(..., 1, C)``, by shares ``(S,)``."""
-    mixed = mixtures(logits.double().softmax(dim=-1), frequencies, shares)
+    mixed = mixtures(logits.double().softmax(dim=-1), *mixture)
     return cross_entropy(mixed.log(), labels.expand(mixed.shape[:-1])).amin(dim=0)
 
 
-def mixed_squared_error(outputs: Tensor, targets: Tensor, constants: Tensor, shares: Tensor) -> Tensor:
+def mixed_squared_error(outputs: Tensor, targets: Tensor, *mixture: Tensor) -> Tensor:
     """The smallest mean squared error ``(...)`` of mixtures with constants ``(..., 1, 1)``, by shares ``(S,)``."""
-    return squared_error(mixtures(outputs.double(), constants, shares), targets).amin(dim=0)
+    return squared_error(mixtures(outputs.double(), *mixture), targets).amin(dim=0)
