@@ -87,6 +87,11 @@ class Composer:
         axes: Any = OmegaConf.to_container(self._composed(choices).hydra.sweeper) if self._of_hydra else {}
         return dict(axes.get("params", {}))
 
+    def check_names(self, given: Sequence[Override]) -> None:
+        """Refuse unknown choices of a command line, before torch is imported to check their options."""
+        named = [each for each in given if _is_choice(each) and not each.is_sweep_override()]
+        self._composed(tuple(str(each.input_line) for each in named))
+
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says.
 

@@ -82,6 +82,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
     given = _given(arguments, composer)
+    composer.check_names(given)
     keys = dict.fromkeys(map(override_key, given))
     sweep, blocks = _blocks(given, composer, [sweeps, *(folder / "sweeps" for folder in composer.folders)])
     most = _own_options(given, composer).max_cells

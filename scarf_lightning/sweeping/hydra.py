@@ -130,6 +130,8 @@ def usage_error(error: BaseException) -> UsageError:
         return _unknown_option(str(cause.full_key), cause.parent_node)
     # Its further lines repeat the key and name its classes.
     reason = str(cause).splitlines()[0].removesuffix(".")
+    if looked_up := re.match(r'\w+ raised while resolving interpolation: "?(.+?)"?$', reason):
+        reason = looked_up[1]
     if "HydraConfig was not set" in reason:
         reason = "${hydra:...} has no value here: cells have no job, and no number; write a value"
     return UsageError(f"{cause.full_key}: {reason}." if cause.full_key else f"{reason}.")

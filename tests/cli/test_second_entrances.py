@@ -166,7 +166,7 @@ FILES: dict[str, tuple[str, int | str]] = {
         SWEEP + "{network: {encoder: {width: ['$\\\\{x:1\\\\}']}}}\n",
         "${...} looks a value up",
     ),
-    "a plus": (SWEEP + "{+trials: [1]}\n", "trials is an option already; leave out the sign +."),
+    "a plus": (SWEEP + "{+seed: [1]}\n", "seed is an option already; leave out the sign +."),
     "two words": (SWEEP + "{pretrain: none, scarf}\n", "scarf is not an option."),
     "a typing error": (SWEEP + "{pretrian: [none]}\n", "pretrian is not an option. Did you mean pretrain?"),
     "a text": ("hello", "s.yaml: hello is not an option."),
