@@ -182,7 +182,9 @@ def within_max_epochs(config: Config, of_recipe: Mapping[str, Any]) -> Config:
         # Whoever sets both numbers means both.
         if "min_steps" not in is_set:
             settings = replace(settings, min_steps=min(settings.min_steps, settings.max_epochs))
-        if isinstance(settings, FinetuneSettings) and is_set.isdisjoint({"fixed_below", "fixed_steps", "folds"}):
+        if isinstance(settings, FinetuneSettings) and is_set.isdisjoint(
+            {"fixed_below", "fixed_steps", "folds", "fold_steps"}
+        ):
             settings = replace(settings, fixed_below=0)
         changed[phase] = settings
     return replace(config, **changed) if changed else config

@@ -34,6 +34,7 @@ from .hydra import (
     search_path,
     usage_error,
 )
+from .overrides import check_choices
 
 OF_JOBS = ("hydra/sweeper", "hydra/launcher", "hydra.launcher")
 """Begin the overrides of Hydra's that decide how cells are trained."""
@@ -126,6 +127,7 @@ class Composer:
     def _configure(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool]:
         """A configuration, or what is wrong with it; and whether a value in it depends on the dataset."""
         try:
+            check_choices(overrides)
             parsed = self.parse(overrides)
             # Hydra composes what adds or removes options, and all that stands beside it.
             is_whole = any(each.type is not OverrideType.CHANGE and not _is_choice(each) for each in parsed)

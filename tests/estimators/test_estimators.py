@@ -142,7 +142,7 @@ class TestRows:
             {"pretrain": "scarff"},
             r"^pretrain=scarff is not an option\. Did you mean scarf\? The options of pretrain are: ",
         ),
-        ({"pretrain": None}, "pretrain=null: every cell needs a choice of pretrain"),
+        ({"pretrain": None}, "pretrain=null: pretrain is chosen by name"),
         ({"network": torch.nn.Linear}, "^network takes the name of a part, and not a type; options="),
         ({"corruption": "mean"}, "corruption is set, but has no effect on training"),
         (
