@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from scarf_lightning import ScarfClassifier, ScarfRegressor
@@ -80,3 +81,19 @@ def test_it_learns_as_well_as_the_authors_network(load: Any, n: int, said: str, 
 
     assert (len(train), model.choice_) == (n, said)
     assert model.score(rows.iloc[test], labels.iloc[test]) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_labels", [20, 100, 500])
+def test_probabilities_are_hardly_worse_than_the_class_frequencies_where_there_is_nothing_to_learn(
+    n_labels: int,
+) -> None:
+    random = np.random.default_rng(n_labels)
+    X = pd.DataFrame(random.normal(size=(n_labels + 5000, 12))).add_prefix("x")
+    y = (random.random(len(X)) < 0.25).astype(int)
+
+    classifier = ScarfClassifier(pretrain="none").fit(X[:n_labels], y[:n_labels])
+
+    frequency = y[:n_labels].mean()
+    predicted = classifier.predict_proba(X[n_labels:])[:, 1]
+    assert log_loss(y[n_labels:], predicted) < log_loss(y[n_labels:], np.full(5000, frequency)) + 0.03
