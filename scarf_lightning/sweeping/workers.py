@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -38,6 +39,8 @@ SECONDS_A_WORKER = 1.0
 """Expected work below which another worker is not worth its start."""
 LOOK_EVERY = 0.1
 """Seconds between looks at what the workers tell."""
+PATIENCE = 1.0
+"""Seconds in which a worker may end by itself before it is killed."""
 LETTERS_AT_ONCE = 800
 """Of a text that a worker sends: Linux writes up to 4,096 bytes into a pipe in one piece, so senders need no lock."""
 
@@ -192,7 +195,12 @@ class Workers:
 
     def _stop(self) -> None:
         """End all workers at once."""
-        for process in self._children():
+        children, until = self._children(), time.monotonic() + PATIENCE
+        # By SIGTERM they remove what they have begun to write.
+        for process in children:
+            process.terminate()
+        for process in children:
+            process.join(max(0, until - time.monotonic()))
             # A fork loses a SIGTERM that arrives before it has begun.
             process.kill()
         self._pool.shutdown(cancel_futures=True)
