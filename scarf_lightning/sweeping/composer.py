@@ -127,7 +127,8 @@ class Composer:
     def _configure(self, overrides: tuple[str, ...]) -> tuple[Config | UsageError, bool]:
         """A configuration, or what is wrong with it; and whether a value in it depends on the dataset."""
         try:
-            check_choices(overrides)
+            # Estimators may give a dictionary of options in the place of a name, but no null.
+            check_choices([each for each in overrides if each.endswith("=null")])
             parsed = self.parse(overrides)
             # Hydra composes what adds or removes options, and all that stands beside it.
             is_whole = any(each.type is not OverrideType.CHANGE and not _is_choice(each) for each in parsed)
