@@ -112,7 +112,7 @@ def _with_levels(surveyed: Sequence[SurveyedCell], metric: Metric) -> Sequence[S
 
 
 def _title(surveyed: Sequence[SurveyedCell], cells: ShownCells, n_skipped: int) -> str:
-    """Which cells are shown: what they share of what the user has set."""
+    """The title of the table: the options that the user has set and all cells share."""
     asked = [name for each in surveyed for name in (*asked_for(each.cell.overrides), *each.cell.settings(), "recipe")]
     shared = title([each.axes | {"recipe": each.cell.config.recipe} for each in surveyed], asked)
     if len(surveyed) > 1:
@@ -153,7 +153,7 @@ def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, *, is
 
 
 def _reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> list[str]:
-    """What is to be kept in mind: missing intervals, few steps, networks that have learnt nothing."""
+    """Sentences on missing intervals, few steps, and networks that have learnt nothing."""
     # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
     trained = [each.rows for each in surveyed if each.cell.config.recipe != "practical"]
     # The constant prediction is no sign that something went wrong.
@@ -169,7 +169,7 @@ def _reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> list[s
 
 
 def _places(surveyed: Sequence[SurveyedCell], n_skipped: int) -> list[str]:
-    """What was there already, and where the results are."""
+    """Sentences on the finished cells that were skipped, and on the folder of the results."""
     first, sentences = surveyed[0].cell, []
     if len(surveyed) > 1 and n_skipped:
         sentences.append(f"{n_skipped} of {len(surveyed)} cells were finished already.")

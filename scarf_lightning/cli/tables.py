@@ -36,7 +36,7 @@ PHASES = ("pretrain", "finetune")
 
 
 def title(cells: Sequence[Row], names: Iterable[str]) -> str:
-    """What all cells share: the axes that every title names, and these options, which the user has set."""
+    """The values that all cells share, of the axes in every title and of the options that the user has set."""
     differing = differing_options(with_reading(cells))
     # A cell that does not use an option shares it with those that do.
     shared = {name: value for cell in cells for name, value in cell.items() if value is not None}

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ..columns import Floats
 
 N_HASHES, NGRAMS = 16, (2, 3, 4)
-"""How many numbers stand for a string of which there are too many for categories, and the lengths of its pieces."""
+"""The numbers that encode a string in a column with too many for categories, and the lengths of its pieces."""
 N_TEXT_HASHES, TEXT_NGRAMS = 32, (3, 4)
-"""How many numbers stand for a text, and the lengths of the pieces of its words."""
+"""The numbers that encode a text, and the lengths of the pieces of its words."""
 LARGEST = np.iinfo(np.int32).max
 AT_ONCE = 1 << 16
 """Letters that are hashed at once."""
