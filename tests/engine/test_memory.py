@@ -59,16 +59,6 @@ def test_weights_gradients_moments_and_the_best_so_far_are_five_numbers_a_weight
     assert needed == pytest.approx(5 * 3 * 4 * (f + 2 * h), rel=0.1)
 
 
-def test_the_largest_of_step_validation_and_evaluation_is_counted(patients: Table) -> None:
-    """Of 199 rows all are evaluated at once."""
-    network, columns = MLP(), Columns.of(patients.columns)
-    kept = 4 * kept_numbers(network.build(columns, None), network, columns)
-    small, large, larger = (demand(patients, network, rows=rows).trial for rows in (2, 299, 399))
-
-    assert large - small == pytest.approx((299 - 199) * kept)
-    assert larger - large == 100 * kept
-
-
 def test_a_tenth_of_the_rows_has_its_validation_views_kept_up_to_a_limit(patients: Table) -> None:
     table = replace(patients, values=patients.values.repeat(200, axis=0), labels=patients.labels.repeat(200))
     none, few, many = (demand(table, MLP(width=2, depth=1), views=views).trial for views in (0, 20, 20_000))
@@ -105,16 +95,6 @@ def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, mon
     assert memory.free_memory(cpu, enough=6 * 1024) == 7 * 1024
     monkeypatch.setattr(machine, "c_function", {}.get)
     assert memory.free_memory(cpu, enough=8 * 1024) == 7 * 1024, "another C library has nothing to give back"
-
-
-def test_the_users_random_stream_is_put_back(patients: Table) -> None:
-    torch.manual_seed(3)
-    expected = torch.rand(2)
-    torch.manual_seed(3)
-
-    demand(patients, MLP())
-
-    assert torch.equal(torch.rand(2), expected)
 
 
 def test_blocks_that_torch_keeps_on_a_gpu_are_free(monkeypatch: pytest.MonkeyPatch) -> None:

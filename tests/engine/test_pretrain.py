@@ -14,7 +14,6 @@ from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.pretext_task import PretextTask
 from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.losses.loss import InfoNCE
-from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import PretrainSettings
 from tests.promises import assert_same_weights
 from tests.stacks import MakeStack, task
@@ -138,29 +137,3 @@ def test_labels_are_not_seen(patients: Table, make_stack: MakeStack) -> None:
     settings = PretrainSettings(max_epochs=1)
     fits = [s.pretrain(settings, task()) for s in (stack, relabelled)]
     assert_same_weights(fits[0].weights, fits[1].weights)
-
-
-def test_the_loss_falls_and_the_error_can_be_watched(patients: Table, make_stack: MakeStack) -> None:
-    fit = pretrain(patients, make_stack, max_epochs=10, learning_rate=0.005, monitor="error")
-    first, last = (np.mean([r["validation_loss"] for r in fit.curves if r["epoch"] == epoch]) for epoch in (1, 10))
-    assert last < first - 0.1
-    assert all(0 <= record["validation_error"] <= 1 for record in fit.curves)
-
-
-@pytest.mark.parametrize("batch_size", [46, 50])
-def test_the_steps_of_an_epoch_are_those_that_it_takes(patients: Table, make_stack: MakeStack, batch_size: int) -> None:
-    """139 rows train; of 46 a batch one is left over, and joins the batch before it."""
-    stack = make_stack(patients, [0, 1])
-    settings = PretrainSettings(max_epochs=2, batch_size=batch_size)
-    assert stack.steps_per_epoch(settings) == 3
-    assert stack.pretrain(settings, task()).steps.tolist() == [6, 6]
-
-
-def test_dropout_is_drawn_by_each_trial_for_itself(patients: Table, make_stack: MakeStack) -> None:
-    def curve(trials: list[int], dropout: float) -> list[float]:
-        stack = make_stack(patients, trials, network=ResNet(width=16, hidden_dropout=dropout))
-        fit = stack.pretrain(PretrainSettings(max_epochs=2), task())
-        return [record["train_loss"] for record in fit.curves if record["trial"] == 1]
-
-    assert curve([1], 0.5) != curve([1], 0.0)
-    assert curve([1], 0.5) == pytest.approx(curve([0, 1], 0.5), rel=1e-5)
