@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.class_weight import compute_sample_weight
@@ -17,12 +16,9 @@ X, y = table()
 HALVES = [(np.arange(40), np.arange(40, 80))]
 """One half of the rows trains and the other tests: each setting of a search is fitted once."""
 GRIDS: dict[str, dict[str, Any]] = {
-    "logspace": {"finetune__learning_rate": np.logspace(-4, -2, 2)},
-    "arange": {"n_trials": np.arange(1, 3)},
     "names": {"network": np.array(["mlp", "resnet"]), "options": [{"finetune.max_epochs": 1}]},
     "seeds": {"random_state": np.arange(2), "options": [OF_NETWORKS | {"finetune.batch_size": np.int32(16)}]},
     "weights": {"class_weight": [{0: 1, 1: 5}, "balanced", None]},
-    "devices": {"device": [torch.device("cpu")], "options": [{**OF_NETWORKS, "dataset.drop": np.array(["c"])}]},
 }
 
 

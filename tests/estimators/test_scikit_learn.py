@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -55,17 +54,6 @@ def test_the_page_on_models_names_the_checks_that_fail() -> None:
 @pytest.mark.slow
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-@pytest.mark.slow
-def test_it_is_searched_over_and_cross_validated() -> None:
-    classifier = ScarfClassifier(device="cpu", n_trials=1, options=OF_A_TARGET)
-    axes = {"pretrain": ["scarf", "vime"], "options": [OF_A_TARGET, OF_A_TARGET | {"finetune.learning_rate": 1e-9}]}
-    search = GridSearchCV(classifier, axes, cv=2, error_score="raise").fit(X, y)
-    assert search.best_params_["options"] == OF_A_TARGET
-    assert search.best_score_ > 0.7
-    assert search.predict_proba(X).shape == (len(X), 2)
-    assert cross_val_score(classifier, X, y, cv=2).min() > 0.6
 
 
 def test_embeddings_feed_a_pipeline_and_have_names() -> None:

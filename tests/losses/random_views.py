@@ -19,17 +19,6 @@ def views(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> tup
     return first, second
 
 
-def lengths(n_rows: int, seed: int = 0) -> Tensor:
-    """A factor for each row, between 0.1 and 10."""
-    random = torch.Generator().manual_seed(seed)
-    return 10 ** (2 * torch.rand(n_rows, 1, generator=random, dtype=torch.float64) - 1)
-
-
-def rotation(width: int) -> Tensor:
-    random = torch.Generator().manual_seed(2)
-    return torch.linalg.qr(torch.randn(width, width, generator=random, dtype=torch.float64))[0]
-
-
 def gradients(loss: Callable[..., Tensor], *stacked: Tensor) -> Tensor:
     """Of the loss of a stack by all its inputs, one after the other on the last axis."""
     inputs = [z.clone().requires_grad_() for z in stacked]

@@ -50,15 +50,6 @@ def test_gives_each_trial_one_number_in_the_precision_of_its_inputs(
         assert ((wrong >= 0) & (wrong <= 1)).all()
 
 
-def test_order_of_rows_does_not_matter(loss: Any) -> None:
-    inputs = inputs_of(loss, 9, 4, dtype=torch.float64)
-    order = torch.randperm(9, generator=torch.Generator().manual_seed(1))
-    reordered = [z[order] for z in inputs]
-    torch.testing.assert_close(loss(*reordered), loss(*inputs), atol=1e-12, rtol=1e-12)
-    if loss.has_error:
-        torch.testing.assert_close(loss.error(*reordered), loss.error(*inputs))
-
-
 def test_gradient(loss: Any) -> None:
     inputs = tuple(z.clone().requires_grad_() for z in inputs_of(loss, 5, 3, dtype=torch.float64))
     assert torch.autograd.gradcheck(loss, inputs)

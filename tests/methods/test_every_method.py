@@ -144,14 +144,3 @@ def test_numbers_come_out_alike_in_their_own_unit_and_may_be_equal(
     fitted = replace(stack.data.preprocessing, target=np.array([[7.0, 1.0]]))
     equal = replace(stack.data, labels=np.full_like(stack.data.labels, 7.0), preprocessing=fitted)
     np.testing.assert_allclose(run(name, replace(stack, data=equal)).predictions, 7, atol=3)
-
-
-def test_what_methods_need_and_serve() -> None:
-    never_pretrained = {name for name, cls in METHODS.items() if not cls.pretrainable}
-    assert never_pretrained == {"scarf_augment", *RIVALS} - {"ridge"}
-    assert {name for name, cls in METHODS.items() if cls.needs_unlabelled_rows} == {"self_train", "tri_train"}
-    one_kind = {name: cls for name, cls in EVERY.items() if cls.targets}
-    assert sorted(set(one_kind) - set(OF_NUMBERS)) == [
-        "bitempered", "deep_knn", "label_smoothing", "logistic", "self_train", "tri_train",
-    ]  # fmt: skip
-    assert all(cls.why_not for cls in one_kind.values()), "they say why"

@@ -12,30 +12,16 @@ from torch import Tensor
 from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Semi25
-from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses.supervised import bitempered
 from scarf_lightning.methods import SupervisedPhase
-from scarf_lightning.methods.fine_tuning import Bitempered, Control, Distill, Dropout, LabelSmoothing, Mixup
+from scarf_lightning.methods.fine_tuning import Bitempered, Control, Distill, Dropout, Mixup
 from scarf_lightning.networks import Dropout as DropoutLayer
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Purpose, StackedGenerator
 from tests.stacks import MakeStack, finetune_module
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
-
-
-def test_it_learns(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0, 1], width=64)
-    outcome = Control().run(stack, SupervisedPhase(FinetuneSettings(batch_size=46, max_epochs=20)))
-    accuracy = (outcome.predictions.argmax(axis=2) == patients.labels[stack.data.test]).mean()
-    assert accuracy > 0.6, "three classes, well apart"
-
-
-def fresh_classifier(stack: Stack) -> Classifier:
-    """f and h of its trials before any training."""
-    trials = stack.trials
-    return Classifier(stack.networks.encoder(trials), stack.networks.head(trials)).to(stack.hardware.dtype)
 
 
 @pytest.mark.parametrize("option", [{"t1": 0.5}, {"t2": 2.0}, {"iterations": 1}])
@@ -46,21 +32,6 @@ def test_every_option_of_the_bitempered_loss_is_heeded(option: dict[str, Any]) -
     assert loss == bitempered(logits, labels, weights, **option)
     assert loss != Bitempered().compute_loss(logits, labels, weights)
     assert loss != Bitempered(**option).compute_loss(logits, labels, None)
-
-
-def test_smoothed_labels_and_their_loss_which_is_torchs(exact: Stack) -> None:
-    """The first step's loss is cross-entropy with PyTorch's own label smoothing."""
-    targets = LabelSmoothing(0.1).examples(exact).targets
-    fit = LabelSmoothing(0.1).run(exact, SupervisedPhase(FinetuneSettings(max_epochs=1, batch_size=200))).fit
-    assert targets is not None
-    assert fit is not None
-    smoothed = np.full((2, 139, 3), 0.1 / 3)
-    smoothed[np.arange(2)[:, None], np.arange(139), exact.data.labels] += 0.9
-    np.testing.assert_allclose(targets.numpy(), smoothed, atol=1e-6)
-    logits = fresh_classifier(exact)(exact.raw(exact.data.labelled))
-    for t, record in enumerate(fit.curves):
-        expected = F.cross_entropy(logits[t], torch.from_numpy(exact.data.labels[t]), label_smoothing=0.1)
-        assert record["train_loss"] == pytest.approx(expected.item(), rel=1e-6)
 
 
 class TestMixup:
@@ -89,9 +60,9 @@ class TestMixup:
         random = StackedGenerator([7, 8])
         drawn = torch.cat([Mixup()._share(random, torch.float64).flatten() for _ in range(1000)]).numpy()
         assert scipy.stats.kstest(drawn, "beta", args=(0.2, 0.2)).pvalue > 1e-3
-        shares = torch.cat([Mixup(1e6)._share(random, torch.float64) for _ in range(50)])
-        assert shares.shape == (100, 1, 1), "one a mini-batch and trial"
-        assert (shares - 0.5).abs().max() < 0.01
+        even = Mixup(1e6)._share(random, torch.float64)
+        assert even.shape == (2, 1, 1), "one a mini-batch and trial"
+        assert (even - 0.5).abs().max() < 0.01
 
 
 class TestDropout:
@@ -131,15 +102,6 @@ class TestDropout:
         assert not torch.equal(logits, predicted), "prediction leaves nothing out"
         assert torch.equal(classifier(x), predicted)
 
-    def test_validation_and_prediction_leave_nothing_out(self, patients: Table, exact: Stack) -> None:
-        settings = FinetuneSettings(max_epochs=1, batch_size=46, restore_best=False)
-        fit, classifier = exact.finetune(settings, exact.labelled(), supervision=Dropout(0.5))
-        rows = exact.data.validation
-        logits, labels = exact.outputs(classifier, rows), torch.from_numpy(patients.labels[rows])
-        for t, record in enumerate(fit.curves):
-            expected = F.cross_entropy(logits[t].detach(), labels[t]).item()
-            assert record["validation_loss"] == pytest.approx(expected, rel=1e-9)
-
     def test_the_methods_rate_arrives_and_a_rate_of_zero_is_control(
         self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
     ) -> None:
@@ -175,18 +137,3 @@ def test_distillation_trains_on_soft_labels_of_all_training_rows(
     assert outcome.fits.tolist() == [2, 2]
     assert outcome.fit is not None
     assert (outcome.seconds > outcome.fit.seconds).all()
-
-
-def test_h_on_a_frozen_encoder_is_h_on_fixed_features(patients: Table, make_stack: MakeStack) -> None:
-    """The same head trained by hand on embeddings that are computed once."""
-    stack = make_stack(patients, [3], precision="64-true")
-    settings = FinetuneSettings(max_epochs=1, batch_size=200, freeze="encoder", restore_best=False)
-    fit, _ = stack.finetune(settings, stack.labelled())
-    with torch.no_grad():
-        embedded = stack.networks.encoder([3]).double()(stack.raw(stack.data.labelled))
-    head = stack.networks.head([3]).double()
-    optimizer = torch.optim.Adam(head.parameters(), lr=1e-3, eps=1e-7)
-    torch.nn.functional.cross_entropy(head(embedded)[0], torch.from_numpy(stack.data.labels[0])).backward()
-    optimizer.step()
-    for name, parameter in head.named_parameters():
-        torch.testing.assert_close(fit.weights[f"classifier.head.{name}"], parameter.detach(), rtol=0, atol=1e-9)

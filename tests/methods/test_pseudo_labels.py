@@ -14,7 +14,6 @@ from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.pseudo_labels import (
     DeepKNN,
-    PseudoLabels,
     SelfTrain,
     TriTrain,
     agrees_with_neighbours,
@@ -147,14 +146,6 @@ def test_self_training_adds_only_what_passes_the_threshold(semi: Stack, unlabell
     assert outcome.fits.tolist() == [5]
 
 
-def test_a_label_once_given_stays() -> None:
-    training = PseudoLabels(np.array([1]), np.array([0]), np.array([5, 6, 7]))
-    training.add(np.array([False, True, False]), np.array([9, 2, 9]))
-    assert (training.rows.tolist(), training.labels.tolist(), training.unlabelled.tolist()) == ([1, 6], [0, 2], [5, 7])
-    training.add(np.array([True, True]), np.array([1, 1]))
-    assert (training.rows.tolist(), training.labels.tolist()) == ([1, 6, 5, 7], [0, 2, 1, 1])
-
-
 def test_a_vote_has_eight_tenths_of_the_weight_and_the_mean_the_rest() -> None:
     probabilities = np.array([[[0.6, 0.4, 0.0]], [[0.5, 0.2, 0.3]], [[0.0, 0.0, 1.0]]])
     by_hand = [0.8 * 2 / 3 + 0.2 * 1.1 / 3, 0.2 * 0.6 / 3, 0.8 / 3 + 0.2 * 1.3 / 3]
@@ -177,9 +168,7 @@ def test_tri_training_over_three_iterations(semi: Stack, unlabelled: Any, fits: 
     once = (even.tolist(), [0] * len(even))
     then = (even.tolist() + odd.tolist(), [0] * len(even) + [1] * len(odd))
     assert added == [([], [])] * 3 + [once] * 3 + [once, once, then] * 2, "the third model alone is given odd rows"
-    given_labels = dict(zip(semi.data.labelled[0].tolist(), semi.data.labels[0].tolist(), strict=True))
-    for start, later, final in zip(fits.examples[:3], fits.examples[3:6], fits.examples[9:], strict=True):
-        assert start.rows.equal(later.rows[:, :n]), "one sample a model"
-        assert start.rows.equal(final.rows[:, :n])
-        assert start.targets[0].tolist() == [given_labels[row] for row in start.rows[0].tolist()]
+    for start, final in zip(fits.examples[:3], fits.examples[9:], strict=True):
+        assert start.rows.equal(final.rows[:, :n]), "one sample a model"
+        assert start.targets[0].tolist() == semi.table.labels[start.rows[0]].tolist()
     assert outcome.fits.tolist() == [12]

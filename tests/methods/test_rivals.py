@@ -16,7 +16,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Few, Semi25
+from scarf_lightning.data.trials import Few
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
@@ -91,16 +91,6 @@ def test_it_is_its_librarys_on_encoded_labelled_rows(
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_rivals_of_numbers_are_those_of_their_own_libraries(name: str, make_stack: MakeStack) -> None:
     assert_it_is_its_librarys(*REGRESSORS[name], make_stack(DiabetesSource().load(), [0, 3]))
-
-
-@pytest.mark.parametrize("name", ["xgboost", "logistic"])
-def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stack: MakeStack, name: str) -> None:
-    stack = make_stack(patients, [2], regime=Semi25())
-    rows = stack.data.labelled[0]
-    assert len(rows) == 35
-    assert not np.isin(rows, stack.data.train[0, :35]).all(), "they are not the first of the training rows"
-    first, again = (assert_it_is_its_librarys(*CLASSIFIERS[name], stack).predictions for _ in range(2))
-    assert np.array_equal(first, again)
 
 
 def test_xgboost_is_the_papers_classifier_on_codes_in_the_order_of_the_header(

@@ -96,21 +96,18 @@ def test_it_is_torchs_layer(width: int, n: int, momentum: float, seed: int) -> N
     ours = BatchNorm(width, momentum=momentum).double()
     theirs = nn.BatchNorm1d(width, momentum=momentum).double()
     with torch.no_grad():
-        for mine, other in ((ours.weight, theirs.weight), (ours.bias, theirs.bias)):
-            mine.normal_()
-            other.copy_(mine)
-    for _ in range(3):
-        x = torch.randn(n, width, dtype=torch.float64) * 3 + 1
-        own, other = x.clone().requires_grad_(), x.clone().requires_grad_()
-        out, expected = ours(own), theirs(other)
-        probe = torch.randn_like(out)
-        (out * probe).sum().backward()
-        (expected * probe).sum().backward()
-        torch.testing.assert_close(out, expected)
-        torch.testing.assert_close(own.grad, other.grad)
-    torch.testing.assert_close(ours.weight.grad, theirs.weight.grad)
-    torch.testing.assert_close(ours.bias.grad, theirs.bias.grad)
-    x = torch.randn(n, width, dtype=torch.float64)
+        theirs.weight.copy_(ours.weight.normal_())
+        theirs.bias.copy_(ours.bias.normal_())
+    x = torch.randn(n, width, dtype=torch.float64, requires_grad=True)
+    for step in range(3):
+        results = [layer((step + 1) * x + step) for layer in (ours, theirs)]
+        torch.testing.assert_close(*results)
+        probe = torch.randn_like(x)
+        of_both = [
+            torch.autograd.grad((out * probe).sum(), [x, layer.weight, layer.bias])
+            for out, layer in zip(results, (ours, theirs), strict=True)
+        ]
+        torch.testing.assert_close(*of_both)
     torch.testing.assert_close(ours.eval()(x), theirs.eval()(x))
 
 

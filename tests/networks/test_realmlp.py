@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from scarf_lightning.data.preprocessing import Preprocessing, Robust
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.lifting import lift
 from scarf_lightning.networks import Columns, Dropout, Network, OneHot, Rates, rates_of
 from scarf_lightning.networks.realmlp import (
     PBLD,
@@ -150,11 +149,6 @@ def test_it_is_a_loop_over_single_networks(kind: str) -> None:
 )
 def test_a_trial_alone_is_that_trial_among_three(network: Network, kind: str) -> None:
     assert_alone_is_among(network, make_table(KINDS_OF_TABLES[kind]))
-
-
-def test_a_stack_needs_no_vmap() -> None:
-    built = [RealMLP().build(Columns((0, 3, 12)), None) for _ in range(2)]
-    assert type(lift(built)) is nn.Sequential
 
 
 def test_activations_are_torchs_and_alike_wherever_an_element_stands() -> None:

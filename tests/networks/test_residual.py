@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from scarf_lightning.networks import BatchNorm, Columns, Dropout, Network
-from scarf_lightning.networks.residual import FeatureTokenizer, FTTransformer, ResNet
+from scarf_lightning.networks.residual import FTTransformer, ResNet
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_alone_is_among, assert_lifted_is_a_loop, make_table
 
 COLUMNS = Columns((0, 3, 1, 0))
@@ -29,26 +29,6 @@ def test_a_trial_alone_is_that_trial_among_three(network: Network, kind: str) ->
 @pytest.mark.parametrize("network", [FTTransformer(**SMALL, **SURE), ResNet(width=6, depth=2, hidden_dropout=0.0)])
 def test_it_is_a_loop_over_single_networks(network: Network, kind: str) -> None:
     assert_lifted_is_a_loop(network, Columns(KINDS_OF_TABLES[kind]))
-
-
-def test_tokens_are_the_papers() -> None:
-    """Equations of section 3.3, "Feature tokenizer": a category's token is a row of a matrix."""
-    tokenizer = FeatureTokenizer(COLUMNS, 5)
-    one_hot = F.one_hot(torch.tensor([2, 0]), 3)
-    x = torch.cat([torch.tensor([[0.5], [-2.0]]), one_hot, torch.ones(2, 1), torch.tensor([[3.0], [4.0]])], dim=1)
-
-    tokens = tokenizer(x)
-
-    assert tokens.shape == (2, 5, 5)
-    for row, (first, category, last) in enumerate([(0.5, 2, 3.0), (-2.0, 0, 4.0)]):
-        expected = [
-            tokenizer.cls[0],
-            tokenizer.numeric_bias[0] + first * tokenizer.numeric_weight[0],
-            tokenizer.numeric_bias[1] + last * tokenizer.numeric_weight[1],
-            tokenizer.category_bias[0] + tokenizer.category_weight[category],
-            tokenizer.category_bias[1] + tokenizer.category_weight[3],
-        ]
-        torch.testing.assert_close(tokens[row], torch.stack(expected))
 
 
 def test_it_is_the_authors_package() -> None:
