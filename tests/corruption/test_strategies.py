@@ -265,20 +265,6 @@ def test_q_is_the_exact_floor(hundredths: int, n_features: int) -> None:
 
 
 @given(
-    rate=st.sampled_from([0.1, 0.25, 0.5, 0.6, 0.9, 1.0]),
-    shape=st.tuples(st.integers(1, 4), st.integers(1, 9), st.integers(1, 40)),
-    seed=st.integers(0, 2**31),
-)
-@settings(max_examples=30)
-def test_exactly_q_features_of_every_row(rate: float, shape: tuple[int, int, int], seed: int) -> None:
-    n_trials, n_rows, n_features = shape
-    random = StackedGenerator([seed + t for t in range(n_trials)])
-    mask = Exact().mask(rate, n_rows, n_features, random)
-    assert mask.shape == shape
-    assert (mask.sum(dim=-1) == n_selected(rate, n_features)).all()
-
-
-@given(
     shape=st.tuples(st.integers(1, 4), st.integers(1, 9), st.integers(1, 40)),
     n_values=st.sampled_from([1, 2, 5, 50, 10**6]),
     data=st.data(),

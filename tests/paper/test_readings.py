@@ -60,16 +60,6 @@ def test_a_gain_is_the_mean_of_paired_differences_with_its_t_interval() -> None:
     assert sorted(set(gains_beside(rows[~lacks], published())["trials"])) == [4, 5]
 
 
-@pytest.mark.parametrize("option", ["network.weight_init=pytorch", "fit_on=train"])
-def test_what_both_arms_share_is_gained_over_its_own_control(option: str) -> None:
-    rows = trials()
-    other = rows.assign(reading=rows["reading"].replace({"default": option, LONG: f"{LONG}, {option}"}))
-    both = pd.concat([rows, other.assign(accuracy=other["accuracy"] / 2)])
-    gains = gains_beside(both, published()).pivot_table("gain", ["dataset_id", "regime"], "reading")
-    np.testing.assert_allclose(gains[option], gains["default"] / 2)
-    np.testing.assert_allclose(gains[f"{LONG}, {option}"], gains[LONG] / 2)
-
-
 @pytest.mark.slow
 def test_the_pages_table_of_six_tables_follows_from_its_trials() -> None:
     pages = Path(paper.__file__).parent / "pages"

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from scarf_lightning.corruption.strategies import Bernoulli, Exact, Marginal, NoCorruption, Zero
 from scarf_lightning.data.datamodule import Batch
-from scarf_lightning.data.sources import DiabetesSource, WdbcSource
+from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Few, Semi25
 from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource
@@ -66,19 +66,6 @@ class TestSwitchTab:
 
 
 class TestBins:
-    @pytest.mark.parametrize("n_bins", [2, 10])
-    def test_bins_hold_equally_many_training_rows(self, make_stack: MakeStack, n_bins: int) -> None:
-        stack = make_stack(WdbcSource().load(), [0, 1])
-        bins = rows_of(stack, stack.data.train).bins(n_bins).numpy()
-        n = stack.data.train.shape[1]
-        for t in (0, 1):
-            for m in (2, 4, 5):  # columns of many different values
-                values = stack.raw(stack.data.train)[t, :, m].numpy()
-                order = np.argsort(values, kind="stable")
-                assert (np.diff(bins[t, order, m]) >= 0).all()
-                counts = np.bincount(bins[t, :, m], minlength=n_bins)
-                assert np.abs(counts - n / n_bins).max() <= 0.2 * n / n_bins
-
     def test_equal_values_share_a_bin_and_other_rows_fall_into_those_of_training(
         self, patients: Table, make_stack: MakeStack
     ) -> None:
