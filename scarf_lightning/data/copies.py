@@ -122,41 +122,34 @@ class Copies:
         place = np.argsort(order)
         # The test part takes groups from the end of the order.
         groups = np.argsort(-place[self.leader])
-        single = np.flatnonzero(self.size[groups] == 1)
-        n_free = max(0, len(single) - self.n_reserved)
-        reserved = single[n_free:]
+        single = groups[self.size[groups] == 1]
+        reserved = single[max(0, len(single) - self.n_reserved) :]
         # The others keep their random order in front of the reserved ones.
-        others = np.delete(groups, reserved)
-        groups = np.append(others, groups[reserved])
+        groups = np.append(groups[~np.isin(groups, reserved)], reserved)
 
         part = np.full(len(self.size), TRAIN)
         n_validation, n_test = self.rooms
         # Of three large groups, two must be left for the other parts.
         for number, room, n_left in ((TEST, n_test, 2), (VALIDATION, n_validation, 1)):
-            taken = self._taken(groups, room, n_left)
-            part[groups[taken]] = number
-            groups = np.delete(groups, taken)
+            part[self._taken(groups, room, n_left)] = number
+            groups = groups[part[groups] == TRAIN]
         return part[self.group]
 
     def _fitting(self, room: int) -> Ints:
         """The sizes of the groups that fit into a part of this many units."""
         return self.size[self.size <= room]
 
-    def _taken(self, groups: Ints, room: int, n_left: int) -> Ints:
-        """Positions of the groups that a part takes. If none fits, it is the smallest one, as long as ``n_left`` others
-        are left."""
+    def _taken(self, groups: Ints, room: int, n_left: int) -> list[int]:
+        """The groups that a part takes. If none fits, it is the smallest one, as long as ``n_left`` others are left."""
         sizes = self.size[groups]
         # An empty part could not be measured; one that is too large can.
-        if room and len(sizes) > n_left and sizes.min() > room:
-            return np.array([sizes.argmin()])
-        taken = np.empty(0, dtype=np.int64)
-        fitting = np.flatnonzero(sizes <= room)
-        while len(fitting):
-            # All groups up to the first that does not fit; then those behind it that still do.
-            filled = np.cumsum(sizes[fitting])
-            n_fit = int(np.searchsorted(filled, room, side="right"))
-            taken = np.append(taken, fitting[:n_fit])
-            room -= int(filled[n_fit - 1])
-            fitting = fitting[n_fit:]
-            fitting = fitting[sizes[fitting] <= room]
+        if room and len(groups) > n_left and sizes.min() > room:
+            return [int(groups[sizes.argmin()])]
+        taken: list[int] = []
+        for group, size in zip(groups.tolist(), sizes.tolist(), strict=True):
+            if size <= room:
+                taken.append(group)
+                room -= size
+            if not room:
+                break
         return taken

@@ -1,6 +1,6 @@
 """A table on the device: a batch is an index into it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -8,16 +8,19 @@ import torch
 from torch import Tensor
 
 from ..randomness import Roster
-from .preprocessing import Preprocessing, clipped
+from .preprocessing import Preprocessing, refuse_too_large
 from .table import ROWS_AT_A_TIME, Table
 
 
 class DeviceTable:
-    """The table of a stack of ``T`` trials, imputed and scaled as in each trial, one copy for all of them.
+    """The table of a stack of ``T`` trials on the device, imputed and scaled as in each trial.
 
-    If all trials share their preprocessing, values are stored imputed and scaled. Otherwise they are stored raw, in
-    float64 so that large numbers lose nothing, and each trial's vectors are applied to the rows that are fetched.
-    Categorical columns hold their codes.
+    Trials that share their preprocessing share one copy of the table; otherwise each trial has its own. Categorical
+    columns hold their codes.
+
+    Attributes:
+        places: see `Table.places`.
+        n_features: M, the number of raw columns.
 
     Raises:
         UsageError: a scaled value is larger than the number type can hold; its column is named.
@@ -28,102 +31,50 @@ class DeviceTable:
     ) -> None:
         self.device = torch.device(device)
         self.places = table.places
-        self.dtype = dtype
-        # Here, because only the device's number type decides what is too large.
-        preprocessing.check_range(table, torch.finfo(dtype).max)
-        # The arrays of each trial, (T, 1, M) or (T, M, 2, K), where they differ.
-        self._own: dict[str, Tensor] = {}
-        if preprocessing.is_shared:
-            values = _finished(table, preprocessing, dtype)
-        else:
-            values = torch.from_numpy(table.values)
-            for name, array in preprocessing.arrays().items():
-                # Labels are scaled elsewhere.
-                if name == "target":
-                    continue
-                own = torch.from_numpy(array)
-                if name != "curve":
-                    own = own.unsqueeze(1)
-                self._own[name] = own.to(self.device)
-        self._values = values.to(self.device)
-
-    @property
-    def n_features(self) -> int:
-        """M, the number of raw columns."""
-        return self._values.shape[1]
+        n_rows, self.n_features = table.values.shape
+        n_copies = 1 if preprocessing.is_shared else len(preprocessing.fill)
+        copies = torch.empty(n_copies, n_rows, self.n_features, dtype=dtype, device=self.device)
+        for trial in range(n_copies):
+            # Block by block, so that no second table in float64 is needed.
+            for start in range(0, n_rows, ROWS_AT_A_TIME):
+                rows = slice(start, start + ROWS_AT_A_TIME)
+                scaled = preprocessing.apply(table.values[rows], trial)
+                copies[trial, rows] = torch.from_numpy(scaled).to(dtype)
+        self._values = copies.flatten(0, 1)
+        is_too_large = self._values.isinf().any(dim=0)
+        refuse_too_large(table, ~is_too_large.cpu().numpy())
+        # The first row of each trial's own copy, (T,).
+        self._first: Tensor | None = None
+        if n_copies > 1:
+            self._first = torch.arange(n_copies, device=self.device) * n_rows
 
     def rows(self, index: Tensor, roster: Roster) -> Tensor:
         """Whole rows: ``index`` ``(A, N)`` of row numbers, for each trial on the roster, gives ``(A, N, M)``."""
-        return self._finish(_select(self._values, index), roster)
+        return _select(self._values, self._stored(index, roster))
 
     def cells(self, index: Tensor, roster: Roster) -> Tensor:
         """Single cells: ``index`` ``(A, N, M)`` of row numbers, one for every cell, gives ``(A, N, M)``."""
         # In the flat table cell (r, m) is at place r * M + m.
-        places = torch.add(self._column_numbers, index, alpha=self.n_features)
-        stored = _select(self._values.view(-1), places)
-        return self._finish(stored, roster)
+        places = torch.add(self._column_numbers, self._stored(index, roster), alpha=self.n_features)
+        return _select(self._values.view(-1), places)
 
     def of(self, positions: Sequence[int]) -> "DeviceTable":
-        """The table of the trials at these positions; its values are the same copy."""
+        """The table of the trials at these positions; its values are the same copies."""
         part = copy(self)
-        part._own = {name: array[list(positions)] for name, array in self._own.items()}
+        if self._first is not None:
+            part._first = self._first[list(positions)]
         return part
 
     @cached_property
     def _column_numbers(self) -> Tensor:
         return torch.arange(self.n_features, device=self.device)
 
-    def _finish(self, stored: Tensor, roster: Roster) -> Tensor:
-        """Impute and scale rows that were stored raw."""
-        if not self._own:
-            return stored
-        own = {name: roster.of(array) for name, array in self._own.items()}
-        return imputed_and_scaled(stored, own).to(self.dtype)
-
-
-def _finished(table: Table, preprocessing: Preprocessing, dtype: torch.dtype) -> Tensor:
-    """The values of a table, imputed and scaled as in all trials, ``(n, M)``."""
-    values = torch.empty(table.values.shape, dtype=dtype)
-    # Block by block, so that no second table in float64 is needed.
-    for start in range(0, len(values), ROWS_AT_A_TIME):
-        rows = slice(start, start + ROWS_AT_A_TIME)
-        scaled = preprocessing.apply(table.values[rows], 0)
-        values[rows] = torch.from_numpy(scaled)
-    return values
-
-
-def imputed_and_scaled(values: Tensor, arrays: Mapping[str, Tensor]) -> Tensor:
-    """Values ``(..., N, M)`` as `Preprocessing.apply` gives them. The arrays broadcast with them, but for ``curve``
-    ``(..., M, 2, K)``."""
-    filled = torch.where(values.isnan(), arrays["fill"], values)
-    if "curve" in arrays:
-        filled = along(filled, arrays["curve"])
-    scaled = (filled - arrays["shift"]) * arrays["scale"]
-    if "clip" in arrays:
-        scaled = clipped(scaled, arrays["clip"])
-    return scaled
-
-
-def along(values: Tensor, curve: Tensor) -> Tensor:
-    """Values ``(..., N, M)`` along a piecewise linear function of each column. Its knots are ``(..., M, 2, K)``:
-    ascending numbers, and what they become. A column whose knots are all equal stays as it is."""
-    numbers, ends = curve.unbind(-2)
-    x = values.mT.clamp(numbers[..., :1], numbers[..., -1:])
-    # The knot before each value is counted; a search would ask for contiguous knots.
-    is_reached = x.unsqueeze(-1) >= numbers.unsqueeze(-2)
-    n_intervals = numbers.shape[-1] - 1
-    left_knot = (is_reached.sum(dim=-1) - 1).clamp(0, n_intervals - 1)
-    start = numbers.gather(-1, left_knot)
-    stop = numbers.gather(-1, left_knot + 1)
-    low = ends.gather(-1, left_knot)
-    high = ends.gather(-1, left_knot + 1)
-    # Two knots may be at one number; the divisor of 1 stands for their distance of 0.
-    is_apart = stop > start
-    distance = torch.where(is_apart, stop - start, 1.0)
-    share = torch.where(is_apart, (x - start) / distance, 0.0)
-    curved = low + share * (high - low)
-    is_curved = (numbers[..., :1] < numbers[..., -1:]).mT
-    return torch.where(is_curved & ~values.isnan(), curved.mT, values)
+    def _stored(self, index: Tensor, roster: Roster) -> Tensor:
+        """The places of rows ``(A, N, ...)`` of the table among the stored rows."""
+        if self._first is None:
+            return index
+        first = roster.of(self._first)
+        return index + first.view(-1, *[1] * (index.dim() - 1))
 
 
 class TrainingRows:

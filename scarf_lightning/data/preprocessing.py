@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 COLUMNS_AT_A_TIME = 8
 """Columns that are copied at once to fit their statistics, so that no second table is needed."""
-FLOAT = np.dtype(np.float64)
 VECTORS = ("fill", "shift", "scale")
 """The vectors of `Preprocessing` that stand in front of every network."""
-CURVES = ("clip", "curve")
-"""Arrays of `Preprocessing` that only scalings which are no straight line have."""
+ARRAYS = (*VECTORS, "target", "clip", "curve")
 LARGEST = 1e100
 """Size above which numbers are cut before they are squared."""
 
@@ -41,10 +39,10 @@ class Scaling(Options, ABC):
         """Size that scaled numbers approach and do not exceed; infinite if there is none."""
         return np.inf
 
-    def curve(self, values: Floats) -> Floats | None:
+    def curve(self, values: Floats) -> Floats:
         """Knots of a piecewise linear function that is applied before shift and divisor, from imputed ``values``
-        ``(n, M)``: numbers and what they become, ``(M, 2, K)``, both in ascending order. None for no such function."""
-        return None
+        ``(n, M)``: numbers and what they become, ``(M, 2, K)``, both in ascending order; K is 0 for no function."""
+        return np.empty((values.shape[1], 2, 0))
 
     @abstractmethod
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
@@ -251,7 +249,7 @@ def codes_in(column: Column, order: Sequence[str]) -> Floats:
     return np.array([place[category] for category in column.categories or ()])
 
 
-def _none() -> Floats:
+def _nothing() -> Floats:
     return np.empty((0, 0))
 
 
@@ -274,9 +272,9 @@ class Preprocessing:
     shift: Floats
     scale: Floats
     is_shared: bool
-    target: Floats = field(default_factory=_none)
-    clip: Floats = field(default_factory=_none)
-    curve: Floats = field(default_factory=_none)
+    target: Floats = field(default_factory=_nothing)
+    clip: Floats = field(default_factory=_nothing)
+    curve: Floats = field(default_factory=_nothing)
 
     @classmethod
     def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
@@ -285,16 +283,12 @@ class Preprocessing:
         Raises:
             UsageError: a column's numbers are so large that its mean, deviation or range overflows.
         """
-        fitted: dict[bytes | None, dict[str, Floats]] = {}
-        keys = []
-        for selected in rows:
-            # Trials that are fitted on the same rows share one fit.
-            key = None if selected is None else selected.tobytes()
-            if key not in fitted:
-                fitted[key] = _fit_one(table, selected, scaling)
-            keys.append(key)
-        arrays = {name: np.stack([fitted[key][name] for key in keys]) for name in fitted[keys[0]]}
-        return cls(**arrays, is_shared=set(fitted) == {None})
+        is_shared = all(selected is None for selected in rows)
+        # One fit serves all trials that are fitted on the whole table.
+        fitted = [_fit_one(table, selected, scaling) for selected in (rows[:1] if is_shared else rows)]
+        if is_shared:
+            fitted *= len(rows)
+        return cls(**{name: np.stack([arrays[name] for arrays in fitted]) for name in fitted[0]}, is_shared=is_shared)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Floats], *, is_shared: bool) -> "Preprocessing":
@@ -303,72 +297,46 @@ class Preprocessing:
         Raises:
             ValueError: a vector is missing or of another type, or its name is unknown.
         """
-        needed = arrays.keys() - {"target", *CURVES}
-        types = {array.dtype for array in arrays.values()}
-        if needed != set(VECTORS) or types != {FLOAT}:
-            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}")
+        types = {array.dtype.name for array in arrays.values()}
+        if not set(VECTORS) <= arrays.keys() <= set(ARRAYS) or types != {"float64"}:
+            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as float64")
         return cls(**arrays, is_shared=is_shared)
 
     def take(self, trials: Ints) -> "Preprocessing":
         """The arrays of the trials at these positions."""
-        # An empty target has no array, but a row for each trial.
-        arrays = self.arrays() | {"target": self.target}
-        return Preprocessing(**{name: array[trials] for name, array in arrays.items()}, is_shared=self.is_shared)
+        # What is fitted to classes has a row for each trial, and nothing in it.
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        return replace(self, **{name: array[trials] for name, array in arrays.items() if len(array)})
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""
-        arrays = {name: getattr(self, name) for name in (*VECTORS, "target", *CURVES)}
-        return {name: array for name, array in arrays.items() if name in VECTORS or array.size}
-
-    def check_range(self, table: "Table", largest: float) -> None:
-        """Raise `UsageError` for a column with imputed and scaled values above ``largest``."""
-        if len(table.values) == 0:
-            return
-        # Scaling keeps the order of numbers, so the smallest and the largest of each column are enough.
-        extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])
-        with np.errstate(over="ignore", invalid="ignore"):
-            sizes = np.abs([self.apply(extremes, trial) for trial in range(len(self.fill))])
-        # A number whose gaps networks see is not imputed, so a column of gaps alone has no extremes.
-        is_gap = np.isnan(extremes) & np.isnan(self.fill)[:, None, :]
-        fits = np.all((sizes <= largest) | is_gap, axis=(0, 1))
-        _refuse_overflow(table, fits, "become larger than training can compute with")
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        return {name: array for name, array in arrays.items() if array.size}
 
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
         filled = np.where(np.isnan(values), self.fill[trial], values)
         if self.curve.size:
-            filled = _interpolated(filled, self.curve[trial])
+            for m, (numbers, ends) in enumerate(self.curve[trial]):
+                if numbers[0] < numbers[-1]:
+                    filled[:, m] = np.interp(filled[:, m], numbers, ends)
         scaled = (filled - self.shift[trial]) * self.scale[trial]
         if self.clip.size:
-            scaled = clipped(scaled, self.clip[trial])
+            # From 1e154 on a square is infinite, and the quotient would be 0.
+            scaled = scaled.clip(-LARGEST, LARGEST)
+            scaled = scaled / (1 + self.clip[trial] * scaled * scaled) ** 0.5
         return np.asarray(scaled)
 
 
-def clipped(scaled: Any, clip: Any) -> Any:
-    """z / sqrt(1 + clip z^2) of scaled numbers z, arrays of numpy or tensors."""
-    # From 1e154 on a square is infinite, and the quotient would be 0.
-    scaled = scaled.clip(-LARGEST, LARGEST)
-    return scaled / (1 + clip * scaled * scaled) ** 0.5
-
-
-def _interpolated(values: Floats, curve: Floats) -> Floats:
-    """Values ``(n, M)`` along a curve ``(M, 2, K)``; a column whose knots are all equal stays as it is."""
-    curved = values.copy()
-    for m, (numbers, ends) in enumerate(curve):
-        if numbers[0] < numbers[-1]:
-            curved[:, m] = np.interp(values[:, m], numbers, ends)
-    return curved
-
-
-def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None:
-    """Refuse the first column that does not fit; ``fits`` is ``(M,)``."""
+def refuse_too_large(table: "Table", fits: NDArray[np.bool_]) -> None:
+    """Refuse the first column that training cannot compute with; ``fits`` is ``(M,)``."""
     if fits.all():
         return
     m = int(fits.argmin())
     size = np.nanmax(np.abs(table.values[:, m]))
     raise UsageError(
-        f"The numbers of column {table.columns[m].name!r} {what}: they go up to {size:.3g} in size. Leave the column "
-        "out, or divide it."
+        f"The numbers of column {table.columns[m].name!r} are too large to train with: they go up to {size:.3g} in "
+        "size. Leave the column out, or divide it."
     )
 
 
@@ -381,10 +349,8 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
     curves = []
     for block in _blocks(len(table.columns)):
         values = table.values[:, block]
-        if rows is not None:
-            values = values[rows]
         # A copy: gaps are filled in it.
-        values = np.array(values, order="C")
+        values = np.array(values if rows is None else values[rows], order="C")
         missing = np.isnan(values)
         for m, column in enumerate(table.columns[block]):
             known = values[~missing[:, m], m]
@@ -392,19 +358,17 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
                 fill[block][m] = _middle(column, known)
         np.copyto(values, fill[block], where=missing)
         shift[block], divisor[block] = scaling.statistics(values)
-        knots = scaling.curve(values)
-        if knots is not None:
-            curves.append(knots)
-    fits = np.all(np.isfinite([fill, shift, divisor]), axis=0)
-    _refuse_overflow(table, fits, "overflow when they are averaged or scaled")
+        curves.append(scaling.curve(values))
+    refuse_too_large(table, np.all(np.isfinite([fill, shift, divisor]), axis=0))
 
-    has_indicators = np.array(table.n_categories) > 0
     # A smaller divisor than a normal number would overflow.
     is_scaled = divisor > np.finfo(np.float64).tiny
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=is_scaled)
+    curve = np.concatenate(curves)
     # Codes that become indicators stay codes.
-    shift = np.where(has_indicators, 0.0, shift)
-    scale = np.where(has_indicators, 1.0, scale)
+    has_indicators = np.array(table.n_categories) > 0
+    shift[has_indicators] = curve[has_indicators] = 0
+    scale[has_indicators] = 1
     for m, column in enumerate(table.columns):
         if column.adds_gap_column:
             # A missing number stays one, which the input layer shows.
@@ -412,11 +376,9 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
         elif column.tells_gaps:
             # The last code is that of missing categories.
             fill[m] = column.n_categories - 1
-    arrays = {"fill": fill, "shift": shift, "scale": scale}
+    arrays = {"fill": fill, "shift": shift, "scale": scale, "curve": curve}
     if np.isfinite(scaling.bound):
         arrays["clip"] = np.where(has_indicators, 0.0, 1 / scaling.bound**2)
-    if curves:
-        arrays["curve"] = np.where(has_indicators[:, None, None], 0.0, np.concatenate(curves))
     return arrays
 
 

@@ -9,7 +9,7 @@ wherever its copies are, because it tells no answer.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -37,30 +37,50 @@ class Splitting(Options, ABC):
     """A rule that splits the rows of a table."""
 
     name: ClassVar[str]
+    needs: ClassVar[str] = "some there"
+    """What a table needs that leaves a part without a label, for the refusal."""
 
     @abstractmethod
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
-        """The split of one trial.
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+        """The split of one trial. Most rules depend on its random stream alone, and not on its number.
 
         Raises:
             UsageError: the table cannot be split in this way.
         """
-
-    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
-        """The split of a trial, for rules that depend on its number and not only on its random stream."""
-        return self.split(table, random)
 
     def without_test(self, split: Split) -> Split:
         """The split for a model that is not tested: test rows train too, and validation rows are scored."""
         train = np.concatenate([split.train, split.test])
         return Split(train, split.validation, split.validation)
 
-    def check(self, table: "Table", n_trials: int) -> None:
-        """Raise `UsageError` for more trials than there are splits."""
-
     def is_ragged(self, table: "Table") -> bool:
         """True if the sizes of the parts may differ between trials, so that trials cannot be stacked."""
         return False
+
+    def _of_parts(self, part: Ints | Floats, table: "Table", random: np.random.Generator) -> Split:
+        """Rows by the number of their part, without unlabelled rows in validation and test."""
+        is_tested = table.is_labelled
+        split = Split(
+            train=np.flatnonzero(part == TRAIN),
+            validation=np.flatnonzero((part == VALIDATION) & is_tested),
+            test=np.flatnonzero((part == TEST) & is_tested),
+        )
+        return self._shuffled(split, table, random)
+
+    def _shuffled(self, split: Split, table: "Table", random: np.random.Generator) -> Split:
+        """The split with every part in random order, so that batches do not follow class or group."""
+        split = self._checked(split, table)
+        # The order of these draws is part of a cell's random stream.
+        return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
+
+    def _checked(self, split: Split, table: "Table") -> Split:
+        """Refuse a split of which a part has no label."""
+        for part in PARTS:
+            if not table.is_labelled[getattr(split, part)].any():
+                raise UsageError(
+                    f"{table.source} leaves no row with a label for {part}; split={self.name} needs {self.needs}."
+                )
+        return split
 
 
 @dataclass
@@ -79,29 +99,25 @@ class Shuffled(Splitting):
         """For each row the stratum that is cut by itself, numbered from 0; -1 without a label."""
 
     def is_ragged(self, table: "Table") -> bool:
-        if self.copies == "apart" or not table.n_copies:
-            return False
         # Copies may be so many that no choice of them fills a part exactly.
-        return any(not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
+        return any(not Copies.of(alike).is_exact for _, alike in self._strata(table))
 
     def _cut(self, table: "Table", random: np.random.Generator) -> Split:
         """Each stratum by itself, and rows without a label in training."""
-        splits = []
-        for rows in self._strata(table):
-            splits.append(cut_rows(rows, random, table.alike[rows] if self.copies == "together" else None))
-        no_rows = np.empty(0, dtype=np.int64)
-        splits.append(Split(np.flatnonzero(~table.is_labelled), no_rows, no_rows))
-        return Split(*(np.concatenate([getattr(split, part) for split in splits]) for part in PARTS))
+        splits = [cut_rows(rows, random, alike) for rows, alike in self._strata(table)]
+        train, validation, test = (np.concatenate([getattr(split, part) for split in splits]) for part in PARTS)
+        return Split(np.append(train, np.flatnonzero(~table.is_labelled)), validation, test)
 
-    def _strata(self, table: "Table") -> list[Ints]:
-        """The rows of each stratum, with all their copies."""
-        stratum = self.strata(table).copy()
+    def _strata(self, table: "Table") -> list[tuple[Ints, Ints]]:
+        """The rows of each stratum, and for each of them the first row that it stays together with."""
+        alike = table.alike if self.copies == "together" else np.arange(table.n_rows)
         labelled = np.flatnonzero(table.is_labelled)
-        if self.copies == "together":
-            # Copies of several strata belong to that of the first of them.
-            first = labelled[first_positions(table.alike[labelled])]
-            stratum[labelled] = stratum[first]
-        return [np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)]
+        # Copies of several strata belong to that of the first of them.
+        first = labelled[first_positions(alike[labelled])]
+        stratum = self.strata(table).copy()
+        stratum[labelled] = stratum[first]
+        strata = [np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)]
+        return [(rows, alike[rows]) for rows in strata]
 
 
 @dataclass
@@ -109,14 +125,13 @@ class Random(Shuffled):
     """Every trial cuts its own permutation of the labelled rows; not stratified (the paper's split)."""
 
     name: ClassVar[str] = "random"
+    needs: ClassVar[str] = "fewer rows that are equal, or split.copies=apart, which puts them in any part"
 
     def strata(self, table: "Table") -> Ints:
         return np.where(table.is_labelled, 0, -1)
 
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
-        split = self._cut(table, random)
-        _check_parts(split, table, "split.copies=apart puts rows that are equal in any part")
-        return split
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+        return self._checked(self._cut(table, random), table)
 
 
 @dataclass
@@ -125,13 +140,13 @@ class Stratified(Shuffled):
     proportion. Rows of a class too small for all parts go to training first."""
 
     name: ClassVar[str] = "stratified"
+    needs: ClassVar[str] = "more rows of each class"
 
     def strata(self, table: "Table") -> Ints:
         return table.strata
 
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
-        split = self._cut(table, random)
-        return _finished(split, table, random, "split=stratified needs more rows of each class")
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+        return self._shuffled(self._cut(table, random), table, random)
 
 
 @dataclass
@@ -141,37 +156,29 @@ class Group(Splitting):
     validation and test groups are not used."""
 
     name: ClassVar[str] = "group"
+    needs: ClassVar[str] = "more, or smaller, groups"
     column: str | None = option(None, "rows with the same value here stay together")
 
     def is_ragged(self, table: "Table") -> bool:
         return True
 
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
-        group = self._groups(table)
-        n_groups = group.max() + 1
-        # The place of each group in a random order. Groups and not rows are permuted, so that each stays whole.
-        place = np.argsort(random.permutation(n_groups))
-        # The number of labelled rows in the groups up to each place.
-        n_labelled = np.bincount(place[group[table.is_labelled]], minlength=n_groups)
-        so_far = np.cumsum(n_labelled)
-        n_rows = so_far[-1]
-        last_of_training = _closest(so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * n_rows)
-        last_of_validation = _closest(so_far, (1 - TEST_SHARE) * n_rows)
-        # A large group may be the closest to both; validation gets one all the same.
-        last_of_validation = max(last_of_training + 1, last_of_validation)
-        part = np.digitize(place[group], [last_of_training + 1, last_of_validation + 1])
-        split = _split_by_parts(part, table)
-        needed = f"split=group needs more, or smaller, groups in {self.column!r}"
-        return _finished(split, table, random, needed)
-
-    def _groups(self, table: "Table") -> Ints:
-        """The number of each row's group, from 0, ``(n,)``."""
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
         values = _split_by(table)
         is_alone = np.isnan(values)
         _, group = np.unique(np.where(is_alone, 0, values), return_inverse=True)
         # A row without a value is a group by itself, numbered behind the others.
         group[is_alone] = group.max() + 1 + np.arange(is_alone.sum())
-        return np.asarray(group)
+        n_groups = group.max() + 1
+        # The place of each group in a random order. Groups and not rows are permuted, so that each stays whole.
+        place = np.argsort(random.permutation(n_groups))
+        # The number of labelled rows in the groups up to each place.
+        so_far = np.cumsum(np.bincount(place[group[table.is_labelled]], minlength=n_groups))
+        last_of_training = _closest(so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * so_far[-1])
+        last_of_validation = _closest(so_far, (1 - TEST_SHARE) * so_far[-1])
+        # A large group may be the closest to both; validation gets one all the same.
+        last_of_validation = max(last_of_training + 1, last_of_validation)
+        part = np.digitize(place[group], [last_of_training + 1, last_of_validation + 1])
+        return self._of_parts(part, table, random)
 
 
 @dataclass
@@ -183,18 +190,15 @@ class Time(Splitting):
     name: ClassVar[str] = "time"
     column: str | None = option(None, "dates or numbers: the last rows by it are for validation and testing")
 
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
         times = _split_by(table)
         labelled = np.flatnonzero(table.is_labelled)
-        unlabelled = np.flatnonzero(~table.is_labelled)
         if np.isnan(times[labelled]).any():
             raise UsageError(
                 f"column {self.column!r}, which split=time sorts by, is missing in labelled rows; fill it, or leave "
                 "them out."
             )
         ordered = labelled[np.argsort(times[labelled], kind="stable")]
-        n_validation, n_test = part_sizes(len(ordered))
-        n_train = len(ordered) - n_validation - n_test
         # A cut must be at the end of the rows of one time.
         changes = np.flatnonzero(np.diff(times[ordered]))
         ends = np.append(changes + 1, len(ordered))
@@ -203,18 +207,18 @@ class Time(Splitting):
                 f"column {self.column!r}, which split=time sorts by, has {len(ends)} distinct times in labelled rows; "
                 "training, validation and testing need one each."
             )
+        n_validation, n_test = part_sizes(len(ordered))
+        n_known = len(ordered) - n_test
         # Two more ends must be left for validation and testing.
-        first = ends[_closest(ends[:-2], n_train)]
+        first = ends[_closest(ends[:-2], n_known - n_validation)]
         later = ends[ends > first][:-1]
-        second = later[_closest(later, n_train + n_validation)]
+        second = later[_closest(later, n_known)]
         train, validation, test = np.split(ordered, [first, second])
         # Comparing NaN is false, so rows without a time train.
-        is_later = times[unlabelled] > times[train].max(initial=-np.inf)
-        known = unlabelled[~is_later]
-        split = Split(np.concatenate([train, known]), validation, test)
-        shuffled = _finished(split, table, random, "split=time needs more rows with a label")
+        is_later = times > times[train[-1]]
+        train = np.append(train, np.flatnonzero(~table.is_labelled & ~is_later))
         # Test rows stay in the order of time, in which the report takes blocks of them.
-        return replace(shuffled, test=test)
+        return Split(random.permutation(train), random.permutation(validation), test)
 
     def without_test(self, split: Split) -> Split:
         # The latest rows score the model, not the earlier validation rows.
@@ -227,12 +231,9 @@ class Given(Splitting):
     """The data say of each row whether it is for training, validation or testing, in every trial. Rows without a label
     are for training, or are not used if the data assign them to another part."""
 
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
         # A row of which the data say nothing trains.
         return self._of_parts(np.nan_to_num(_split_by(table), nan=TRAIN), table, random)
-
-    def _of_parts(self, part: Floats, table: "Table", random: np.random.Generator) -> Split:
-        return _finished(_split_by_parts(part, table), table, random, f"split={self.name} needs some there")
 
     def without_test(self, split: Split) -> Split:
         return Split(split.train, split.validation, split.validation)
@@ -255,15 +256,12 @@ class Files(Given):
     validation: str | None = option(None, "file of the validation rows; null: a tenth of the training rows")
     test: str | None = option(None, "file of the test rows")
 
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
-        if self.validation or (_split_by(table) == VALIDATION).any():
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+        part = _split_by(table)
+        if (part == VALIDATION).any():
             return super().split(table, random)
-        part = _split_by(table).copy()
-        # A row without a label cannot validate.
-        labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
-        n_validation = max(1, round(VALIDATION_SHARE * len(labelled)))
-        part[random.permutation(labelled)[:n_validation]] = VALIDATION
-        return self._of_parts(part, table, random)
+        n_labelled = ((part == TRAIN) & table.is_labelled).sum()
+        return self._of_parts(_with_validation(part, table, n_labelled, random), table, random)
 
 
 @dataclass
@@ -276,53 +274,39 @@ class Task(Splitting):
     def is_ragged(self, table: "Table") -> bool:
         return True
 
-    def split(self, table: "Table", random: np.random.Generator) -> Split:
-        return self.of_trial(table, 0, random)
-
-    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
-        self.check(table, trial + 1)
-        part = _split_by(table)[:, trial].copy()
-        labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
-        # A repetition may leave rows out.
-        n_used = (~np.isnan(part)).sum()
-        n_validation = round(VALIDATION_SHARE * n_used)
-        part[random.permutation(labelled)[:n_validation]] = VALIDATION
-        return _finished(_split_by_parts(part, table), table, random, "an OpenML task needs some there")
-
-    def check(self, table: "Table", n_trials: int) -> None:
-        n_splits = _split_by(table).shape[1]
-        if n_trials > n_splits:
+    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+        parts = _split_by(table)
+        n_splits = parts.shape[1]
+        if trial >= n_splits:
             raise UsageError(
                 f"{table.source} has {n_splits} splits, one for each trial; ask for trials={n_splits} at most."
             )
+        part = parts[:, trial]
+        # A repetition may leave rows out.
+        n_used = (~np.isnan(part)).sum()
+        return self._of_parts(_with_validation(part, table, n_used, random), table, random)
 
 
-def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints | None = None) -> Split:
+def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints) -> Split:
     """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified.
 
     Args:
         rows: row numbers, int64 ``(n,)``.
-        alike: rows of one number ``(n,)`` stay in one part; None cuts each row by itself.
+        alike: rows of one number ``(n,)`` stay in one part.
     """
     order = random.permutation(len(rows))
-    if alike is not None:
-        part = Copies.of(alike).parts(order)[order]
-        return Split(
-            train=rows[order[part == TRAIN]], validation=rows[order[part == VALIDATION]], test=rows[order[part == TEST]]
-        )
-    n_validation, n_test = part_sizes(len(rows))
-    n_train = len(rows) - n_validation - n_test
-    train, validation, test = np.split(rows[order], [n_train, n_train + n_validation])
-    return Split(train, validation, test)
+    part = Copies.of(alike).parts(order)[order]
+    shuffled = rows[order]
+    return Split(shuffled[part == TRAIN], shuffled[part == VALIDATION], shuffled[part == TEST])
 
 
-def _split_by_parts(part: Ints | Floats, table: "Table") -> Split:
-    """Rows by the number of their part, without unlabelled rows in validation and test."""
-    return Split(
-        train=np.flatnonzero(part == TRAIN),
-        validation=np.flatnonzero((part == VALIDATION) & table.is_labelled),
-        test=np.flatnonzero((part == TEST) & table.is_labelled),
-    )
+def _with_validation(part: Floats, table: "Table", n_rows: int, random: np.random.Generator) -> Floats:
+    """The parts of rows, of which a tenth of ``n_rows`` validates: labelled training rows, drawn at random."""
+    drawn = part.copy()
+    labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
+    n_validation = max(1, round(VALIDATION_SHARE * n_rows))
+    drawn[random.permutation(labelled)[:n_validation]] = VALIDATION
+    return drawn
 
 
 def _closest(so_far: Ints, wanted: float) -> int:
@@ -332,20 +316,5 @@ def _closest(so_far: Ints, wanted: float) -> int:
 
 def _split_by(table: "Table") -> Floats:
     """The values that the table is split by, see `scarf_lightning.data.reading.roles.split_values`."""
-    if table.split_by is None:
-        raise ValueError("the table was loaded without the column that it is split by")
+    assert table.split_by is not None, "the table was loaded without the column that it is split by"
     return table.split_by
-
-
-def _finished(split: Split, table: "Table", random: np.random.Generator, needed: str) -> Split:
-    """The split with every part in random order, so that batches do not follow class, group or time."""
-    _check_parts(split, table, needed)
-    # The order of these draws is part of a cell's random stream.
-    return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
-
-
-def _check_parts(split: Split, table: "Table", needed: str) -> None:
-    """Refuse a split of which a part has no label; ``needed`` says what would help."""
-    for part in PARTS:
-        if not table.is_labelled[getattr(split, part)].any():
-            raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")

@@ -3,19 +3,22 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from ..errors import UsageError, counted
+from ..options.building import build
+from ..options.combinations import check_labels, check_target
 from ..options.option import Options, option
 from ..randomness import Purpose, Streams
 from .columns import Bools, Ints
 from .preprocessing import Preprocessing, Scaling
-from .splits import Random, Split, Splitting
+from .splits import Random, Splitting
 from .targets import Labels, Target
 
 if TYPE_CHECKING:
+    from ..options import Config
     from .table import Table
 
 Watches = Callable[[int], bool]
@@ -50,15 +53,6 @@ class Regime(Options, ABC):
             UsageError: there are fewer labels than the regime shows.
         """
 
-    def validating(self, strata: Ints, is_of_split: Bools, random: np.random.Generator) -> Bools:
-        """The labels that validate with ``validation=inside``, if anything stops or chooses.
-
-        Args:
-            strata: the classes of the labels, or groups of numbers, ``(n_labels,)``.
-            is_of_split: whether a label is one of the split's validation rows, ``(n_labels,)``.
-        """
-        return is_of_split
-
 
 @dataclass(kw_only=True)
 class HidingRegime(Regime, ABC):
@@ -68,9 +62,6 @@ class HidingRegime(Regime, ABC):
     validation_share: float = option(
         0.2, "share of the labels that validates with validation=inside, if anything stops or chooses", "(0, 1)"
     )
-
-    def validating(self, strata: Ints, is_of_split: Bools, random: np.random.Generator) -> Bools:
-        return validating_share(strata, self.validation_share, random)
 
 
 @dataclass
@@ -152,78 +143,85 @@ class Noise30(Regime):
 
 
 @dataclass(frozen=True)
-class Assigned:
-    """The rows of one trial.
+class TrialRows:
+    """The rows of one trial, int64 ``(n,)``; of a stack ``(T, n)``.
 
     Attributes:
-        split: train, validation and test rows.
-        pretrain: training rows that pre-training learns from.
-        labelled, labels: rows that the supervised phase trains on and their labels, both ``(n_labelled,)``.
-        validation, validation_labels: rows that stop or choose and their labels, both ``(n_validation,)``.
-        usable: rows that may train, with a label or without, ``(n,)``.
+        train: training rows of the split; some may have no label.
+        pretrain: those of them that pre-training learns from.
+        watched: validation rows of the split, by which pre-training stops.
+        usable: rows that the supervised phase may train on, with a label or without.
+        labelled, labels: those whose label the supervised phase trains on, and these labels.
+        validation, validation_labels: rows by which the supervised phase stops or chooses, and their labels.
+        test: test rows.
     """
 
-    split: Split
+    train: Ints
     pretrain: Ints
+    watched: Ints
+    usable: Ints
     labelled: Ints
     labels: Labels
     validation: Ints
     validation_labels: Labels
-    usable: Ints
+    test: Ints
 
-    @classmethod
-    def of(
-        cls,
-        table: "Table",
-        split: Split,
-        regime: Regime,
-        streams: Streams,
-        trial: int,
-        watches: Watches,
-        pretrain_rows: int | None = None,
-    ) -> "Assigned":
-        """Apply the regime to a split; other arguments are as of `prepare_trials`.
+    @property
+    def predicted(self) -> Ints:
+        """The rows that the method predicts."""
+        return self.test
 
-        Raises:
-            UsageError: see `prepare_trials`.
-        """
-        pretrain = _pretraining_rows(split.train, pretrain_rows, streams, trial)
-        known = split.train[table.is_labelled[split.train]]
-        is_inside = regime.validation == "inside"
+
+def rows_of_trial(
+    table: "Table",
+    trial: int,
+    streams: Streams,
+    *,
+    regime: Regime,
+    splitting: Splitting,
+    watches: Watches,
+    pretrain_rows: int | None,
+) -> TrialRows:
+    """Split a table and apply the regime; arguments and errors are those of `prepare_trials`."""
+    split = splitting.split(table, streams.numpy(trial, Purpose.SPLIT), trial)
+    pretrain = _pretraining_rows(split.train, pretrain_rows, streams, trial)
+    pool, usable = split.train[table.is_labelled[split.train]], split.train
+    validation, validation_labels = split.validation, table.labels[split.validation]
+    is_inside = regime.validation == "inside"
+    if is_inside:
         # An estimator scores its networks on the validation rows, which are its test rows: none trains on these.
-        spare = split.validation[~np.isin(split.validation, split.test)]
-        pool = known
-        if is_inside:
-            pool = np.concatenate([known, spare if regime.hides_labels else split.validation])
-        positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
-        rows = pool[positions]
-        if not is_inside:
-            validation_labels = table.labels[split.validation]
-            assigned = cls(split, pretrain, rows, seen, split.validation, validation_labels, split.train)
-        else:
-            is_watched = watches(len(rows))
-            validates = np.zeros(len(rows), dtype=bool)
-            if is_watched:
-                random = streams.numpy(trial, Purpose.VALIDATING)
-                is_of_split = np.isin(rows, split.validation)
-                validates = regime.validating(table.target.strata(seen), is_of_split, random)
-            # Only for an estimator are rows of the pool test rows, see above.
-            trains = ~validates & ~np.isin(rows, split.test)
-            if not trains.any() or validates.any() != is_watched:
-                raise UsageError(
-                    f"{counted(len(rows), 'label')} cannot both train and validate; show more labels, or set "
-                    "finetune.monitor=none, with which nothing validates."
-                )
-            usable = np.concatenate([split.train, spare])
-            usable = usable[~np.isin(usable, rows[validates])]
-            assigned = cls(split, pretrain, rows[trains], seen[trains], rows[validates], seen[validates], usable)
-        # Rows that all weigh nothing have no loss, so nothing would be learnt.
-        if table.weights is not None and not table.weights[assigned.labelled].any():
+        spare = validation[~np.isin(validation, split.test)]
+        usable = np.append(usable, spare)
+        pool = np.append(pool, spare if regime.hides_labels else validation)
+    positions, labels = regime.apply(table.labels[pool], table.target, streams, trial)
+    labelled = pool[positions]
+    if is_inside:
+        validates = np.zeros(len(labelled), dtype=bool)
+        is_watched = watches(len(labelled))
+        if is_watched and isinstance(regime, HidingRegime):
+            random = streams.numpy(trial, Purpose.VALIDATING)
+            validates = validating_share(table.target.strata(labels), regime.validation_share, random)
+        elif is_watched:
+            validates = np.isin(labelled, split.validation)
+        # Only for an estimator are rows of the pool test rows, see above.
+        trains = ~validates & ~np.isin(labelled, split.test)
+        if not trains.any() or validates.any() != is_watched:
             raise UsageError(
-                f"the {len(assigned.labelled)} labelled training rows of trial {trial} all have the weight 0; give "
-                "more rows a weight above 0, or leave those without one out of the table."
+                f"{counted(len(labelled), 'label')} cannot both train and validate; show more labels, or set "
+                "finetune.monitor=none, with which nothing validates."
             )
-        return assigned
+        validation, validation_labels = labelled[validates], labels[validates]
+        usable = usable[~np.isin(usable, validation)]
+        labelled, labels = labelled[trains], labels[trains]
+    # Rows that all weigh nothing have no loss, so nothing would be learnt.
+    if table.weights is not None and not table.weights[labelled].any():
+        raise UsageError(
+            f"the {len(labelled)} labelled training rows of trial {trial} all have the weight 0; give more rows a "
+            "weight above 0, or leave those without one out of the table."
+        )
+    return TrialRows(
+        split.train, pretrain, split.validation, usable, labelled, labels, validation, validation_labels, split.test
+    )
 
 
 def validating_share(strata: Ints, share: float, random: np.random.Generator) -> Bools:
@@ -251,45 +249,25 @@ def validating_share(strata: Ints, share: float, random: np.random.Generator) ->
     return validates
 
 
-@dataclass(frozen=True)
-class TrialData:
+@dataclass(frozen=True, kw_only=True)
+class TrialData(TrialRows):
     """The data of ``T`` trials on one table, with equally many rows of each kind.
 
     Attributes:
         trials: their numbers.
-        train: training rows of the split, int64 ``(T, n)``; some may have no label.
-        pretrain: those of them that pre-training learns from.
-        watched: validation rows of the split, by which pre-training stops.
-        usable: rows that the supervised phase may train on, with a label or without.
-        labelled, labels: those whose label the supervised phase trains on, and these labels, ``(T, n_labelled)``.
-        validation, validation_labels: rows by which the supervised phase stops or chooses, and their labels.
-        test: test rows.
-        predicted: the rows that the method predicts: further rows if there are any, then the test rows.
         n_labels_inside: validation labels that count as labels of the regime.
     """
 
     trials: tuple[int, ...]
-    train: Ints
-    pretrain: Ints
-    watched: Ints
-    usable: Ints
-    labelled: Ints
-    labels: Labels
-    validation: Ints
-    validation_labels: Labels
-    test: Ints
-    predicted: Ints
     preprocessing: Preprocessing
     n_labels_inside: int
 
     def of(self, positions: Sequence[int]) -> "TrialData":
         """The data of the trials at these positions; one may be there several times."""
         chosen = np.array(positions)
-        parts: dict[str, Any] = {"preprocessing": self.preprocessing.take(chosen)}
-        for field in fields(self):
-            if field.name not in ("preprocessing", "n_labels_inside"):
-                parts[field.name] = np.array(getattr(self, field.name))[chosen]
-        return replace(self, **parts | {"trials": tuple(parts["trials"].tolist())})
+        rows = {each.name: getattr(self, each.name)[chosen] for each in fields(TrialRows)}
+        trials = tuple(self.trials[position] for position in positions)
+        return replace(self, **rows, trials=trials, preprocessing=self.preprocessing.take(chosen))
 
 
 def prepare_trials(
@@ -318,23 +296,50 @@ def prepare_trials(
         UsageError: the table cannot be split in this way, has fewer labels than the regime shows or fewer training
             rows than pre-training asks for, or these rows all weigh nothing.
     """
-    rule = splitting or Random(copies="apart")
     rows = []
     for trial in trials:
-        split = rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT))
-        rows.append(Assigned.of(table, split, regime, streams, trial, watches, pretrain_rows))
-    fitted = Preprocessing.fit(table, [each.split.train if fit_on == "train" else None for each in rows], scaling)
-    names = ("pretrain", "labelled", "labels", "validation", "validation_labels", "usable")
-    stacked = {name: np.stack([getattr(each, name) for each in rows]) for name in names}
-    for name, part in (("train", "train"), ("watched", "validation"), ("test", "test")):
-        stacked[name] = np.stack([getattr(each.split, part) for each in rows])
+        rows.append(
+            rows_of_trial(
+                table,
+                trial,
+                streams,
+                regime=regime,
+                splitting=splitting or Random(copies="apart"),
+                watches=watches,
+                pretrain_rows=pretrain_rows,
+            )
+        )
+    stacked = {each.name: np.stack([getattr(row, each.name) for row in rows]) for each in fields(TrialRows)}
+    fitted = Preprocessing.fit(table, [each.train if fit_on == "train" else None for each in rows], scaling)
     return TrialData(
+        **stacked,
         trials=tuple(trials),
-        predicted=stacked["test"],
         preprocessing=replace(fitted, target=np.stack([table.target.fit(each.labels) for each in rows])),
         n_labels_inside=stacked["validation"].shape[1] if regime.validation == "inside" else 0,
-        **stacked,
     )
+
+
+def check_request(config: "Config", table: "Table") -> None:
+    """Check what a cell asks for against its table, before anything trains.
+
+    Raises:
+        UsageError: the target does not go with the method, the metric or the weights; or the table has too few rows,
+            labels, groups, times or parts for the split and for the regime.
+    """
+    check_labels(config, table.n_unlabelled)
+    check_target(config, type(table.target))
+    splitting: Splitting = build("split", config.split)
+    # Where parts have the same sizes in every trial, the first one speaks for all.
+    for trial in range(config.trials if splitting.is_ragged(table) else 1):
+        rows_of_trial(
+            table,
+            trial,
+            Streams(config.seed, table.n_labelled),
+            regime=build("regime", config.regime),
+            splitting=splitting,
+            watches=lambda n_labels: n_labels >= config.watched_from,
+            pretrain_rows=config.pretrain.rows,
+        )
 
 
 def _pretraining_rows(train: Ints, n: int | None, streams: Streams, trial: int) -> Ints:

@@ -52,6 +52,7 @@ class Demand:
         rows: int,
         views: int,
         embeds: bool,
+        is_shared: bool,
     ) -> "Demand":
         """The demand of a cell.
 
@@ -61,9 +62,13 @@ class Demand:
             rows: that a step or a validation passes through f.
             views: of each validation row that are kept.
             embeds: another model learns from the embeddings of all rows.
+            is_shared: one copy of the table serves all trials, which share their preprocessing.
         """
         n_rows, item = table.n_rows, dtype.itemsize
-        of_table, of_trial = START + n_rows * len(table.columns) * item, n_rows * OF_A_ROW
+        of_values = n_rows * len(table.columns) * item
+        of_table, of_trial = START + of_values, n_rows * OF_A_ROW
+        if not is_shared:
+            of_trial += of_values
         if network is None:
             return cls(of_table + n_rows * table.n_encoded * OF_AN_ENCODED_CELL, of_trial)
         columns = Columns.of(table.columns)

@@ -273,9 +273,11 @@ class Model:
     @torch.no_grad()
     def _outputs(self, network: nn.Module, values: Floats) -> Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
-        roster, table = Roster(len(self.trials)), self._on_device(values)
-        rows = torch.arange(len(values)).expand(len(self.trials), len(values))
-        outputs = [network(table.rows(chunk, roster)) for chunk in torch.split(rows, ROWS_AT_ONCE, dim=1)]
+        roster, outputs = Roster(len(self.trials)), []
+        for start in range(0, max(1, len(values)), ROWS_AT_ONCE):
+            chunk = values[start : start + ROWS_AT_ONCE]
+            rows = torch.arange(len(chunk)).expand(len(self.trials), len(chunk))
+            outputs.append(network(self._on_device(chunk).rows(rows, roster)))
         joined = torch.cat(outputs, dim=1)
         if not joined.isfinite().all():
             raise UsageError("The networks give no numbers for these rows: weights or values are too large.")

@@ -252,7 +252,7 @@ def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
         source = cell.source
         kind = source.target_kind
         if source.is_found_out or (source.is_split_by_data and source.files()):
-            from ..data.requests import check_request
+            from ..data.trials import check_request
 
             # Cells share tables, and a large one takes seconds to read.
             if source.key not in tables:

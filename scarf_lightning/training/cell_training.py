@@ -128,8 +128,6 @@ class CellTraining:
         check_kept((parts.pretext, parts.method, auxiliary), table)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
-        # Before the first trial trains: an OpenML task has splits for so many trials and no more.
-        parts.splitting.check(table, config.trials)
 
         store = pretrained = None
         if results is not None:
@@ -191,6 +189,7 @@ class CellTraining:
             rows=rows,
             views=views,
             embeds=parts.method.embeds,
+            is_shared=config.fit_on == "all",
         )
 
     @property

@@ -72,8 +72,7 @@ class TrainedStack:
         data, outcome, hardware = self.stack.data, self.outcome, self.stack.hardware
         test = data.test[position]
         target = self.stack.table.target
-        # Tuning asks for other rows before the test rows; these are always the last.
-        predictions = outcome.predictions[position, -len(test) :]
+        predictions = outcome.predictions[position]
         diverged = self._diverged(position)
         measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:

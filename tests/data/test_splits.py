@@ -27,7 +27,7 @@ from scarf_lightning.randomness import Purpose, Streams
 
 @given(n=st.integers(10, 3000), seed=st.integers(0, 2**32))
 def test_a_split_holds_every_row_once_in_the_papers_shares(n: int, seed: int) -> None:
-    split = cut_rows(np.arange(n), np.random.default_rng(seed))
+    split = cut_rows(np.arange(n), np.random.default_rng(seed), np.arange(n))
     parts = [split.train, split.validation, split.test]
     assert (np.sort(np.concatenate(parts)) == np.arange(n)).all()
     assert all(part.dtype == np.int64 for part in parts)
@@ -41,17 +41,20 @@ def test_every_row_is_as_likely_in_every_part_and_trials_have_splits_of_their_ow
     counts = np.zeros((3, n))
     random = np.random.default_rng(1)
     for _ in range(repeats):
-        split = cut_rows(np.arange(n), random)
+        split = cut_rows(np.arange(n), random, np.arange(n))
         for part, rows in enumerate((split.train, split.validation, split.test)):
             counts[part, rows] += 1
     for share, observed in zip((0.7, 0.1, 0.2), counts, strict=True):
         deviation = np.sqrt(repeats * share * (1 - share))
         assert (np.abs(observed - repeats * share) < 5 * deviation).all()
-    split = cut_rows(np.arange(10), np.random.default_rng(0))
+    split = cut_rows(np.arange(10), np.random.default_rng(0), np.arange(10))
     assert [len(getattr(split, part)) for part in PARTS] == [7, 1, 2], "the smallest table has a row in every part"
 
     streams = Streams(0, 200)
-    tests = {tuple(np.sort(cut_rows(np.arange(200), streams.numpy(t, Purpose.SPLIT)).test)) for t in range(30)}
+    tests = {
+        tuple(np.sort(cut_rows(np.arange(200), streams.numpy(t, Purpose.SPLIT), np.arange(200)).test))
+        for t in range(30)
+    }
     assert len(tests) == 30
 
 
@@ -213,7 +216,7 @@ def test_a_table_without_copies_is_split_as_if_nobody_looked_for_them(
         np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
     assert not splitting.is_ragged(table)
     if splitting.name == "random" and not unlabelled:
-        papers = cut_rows(np.arange(n), np.random.default_rng(seed))
+        papers = cut_rows(np.arange(n), np.random.default_rng(seed), np.arange(n))
         for part in PARTS:
             np.testing.assert_array_equal(getattr(found, part), getattr(papers, part))
 

@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.data.trials import Few, Full, Noise30, Regime, Semi25, TrialData, prepare_trials, validating_share
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
+from scarf_lightning.sweeping.run import check_data
+from tests.composing import cells_of
 
 REGIMES: list[Regime] = [Full(), Semi25(), Noise30()]
 INSIDE: list[Regime] = [Full(validation="inside"), Semi25(validation="inside"), Noise30(validation="inside")]
@@ -189,7 +192,7 @@ def test_a_fifth_of_few_labels_validates_or_the_share_that_is_asked_for(mixed_ta
 class Scored(Splitting):
     """The split of an estimator: no row is tested, and validation rows score the networks."""
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: Table, random: np.random.Generator, trial: int = 0) -> Split:
         return self.without_test(Random().split(table, random))
 
 
@@ -365,3 +368,51 @@ def test_what_is_no_share_or_number_of_labels_is_refused(
     for value in values:
         with pytest.raises(ValueError, match=re.escape(said.format(value))):
             regime(**{option: value})
+
+
+N_ROWS = 120
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    random = np.random.default_rng(0)
+    days = pd.Series(pd.date_range("2024-01-01", periods=N_ROWS).strftime("%Y-%m-%d"))
+    columns = {
+        "size": random.normal(size=N_ROWS).round(3),
+        "day": days.where(days.index != 5),
+        "ward": "one",
+        "side": ["left", "right"] * (N_ROWS // 2),
+        "part": ["train"] * (N_ROWS - 20) + ["test"] * 20,
+        "y": random.choice(["no", "yes"], N_ROWS),
+    }
+    path = tmp_path_factory.mktemp("requests") / "t.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("metric=auc", r"^metric=auc does not measure classes. Did you mean auroc\?"),
+        ("metric=rmse", "^metric=rmse does not measure classes"),
+        ("finetune.metric=rmse", "^finetune.metric=rmse does not measure classes"),
+        ("split=group split.column=ward", "no row with a label for validation; split=group needs more, or smaller"),
+        ("split=group split.column=side trials=9", "no row with a label for test; split=group needs more, or smaller"),
+        ("split=time split.column=day", "column 'day', which split=time sorts by, is missing in labelled rows"),
+        ("split=column split.column=part", "no row with a label for validation; split=column needs some there"),
+        ("regime=few regime.labels=1 regime.validation=inside recipe=paper", "^1 label cannot both train and validate"),
+        ("regime=few regime.labels=97", "^regime.labels=97 is more than the 96 training rows with a label"),
+        ("pretrain=scarf pretrain.rows=97", "^pretrain.rows=97 is more than the 84 training rows"),
+        ("method=self_train", "^method=self_train needs unlabelled rows"),
+    ],
+)
+def test_a_request_that_its_table_cannot_meet_is_refused(file: Path, asked: str, said: str) -> None:
+    cells = cells_of("dataset=csv", f"dataset.path={file}", "dataset.target=y", "trials=2", *asked.split())
+    with pytest.raises(UsageError, match=said):
+        check_data(cells)
+
+
+@pytest.mark.parametrize("asked", ["metric=auroc", "split=group split.column=day", "regime=few regime.labels=50"])
+def test_a_request_that_its_table_meets_is_not(file: Path, asked: str) -> None:
+    cells = cells_of("dataset=csv", f"dataset.path={file}", "dataset.target=y", "trials=2", *asked.split())
+    assert [table.n_rows for table in check_data(cells).values()] == [N_ROWS]

@@ -20,7 +20,7 @@ from scarf_lightning.options.settings import NetworkSettings
 
 def demand(table: Table, network: Network | None, **asked: Any) -> Demand:
     asked = {"rows": 1, "views": 0, "embeds": False} | asked
-    return Demand.of(table, network, NetworkSettings(), torch.float32, **asked)
+    return Demand.of(table, network, NetworkSettings(), torch.float32, is_shared=True, **asked)
 
 
 def saved_for_backward(module: nn.Module, n_rows: int, n_columns: int) -> float:

@@ -126,7 +126,7 @@ def test_a_method_must_predict_the_rows_that_it_is_asked_for(wdbc: Table, monkey
     method, run = type(training.parts.method), type(training.parts.method).run
 
     def predict_fewer_rows(method: Any, stack: Stack, phase: Any) -> Any:
-        return run(method, replace(stack, data=replace(stack.data, predicted=stack.data.test[:, 1:])), phase)
+        return run(method, replace(stack, data=replace(stack.data, test=stack.data.test[:, 1:])), phase)
 
     monkeypatch.setattr(method, "run", predict_fewer_rows)
 

@@ -5,12 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Purpose, Streams
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
@@ -31,17 +28,6 @@ def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table,
     assert described["reading"] == wdbc.report(["one column is constant"])
     assert described["config"]["trials"] == 2
     assert [column["name"] for column in described["columns"]] == [column.name for column in wdbc.columns]
-
-
-def test_a_split_that_has_no_such_trial_is_refused_before_any_training(
-    wdbc: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(self: Random, table: Table, trials: int) -> None:
-        raise UsageError(f"{table.name} has no splits for {trials} trials.")
-
-    monkeypatch.setattr(Random, "check", refuse)
-    with pytest.raises(UsageError, match=r"^wdbc has no splits for 8 trials\.$"):
-        CellTraining.prepare(config_of("trials=8"), wdbc, Hardware(torch.device("cpu")))
 
 
 @pytest.mark.parametrize(("method", "expected"), [("control", (3, 0, 5)), ("logistic", (0, 5))])

@@ -85,7 +85,7 @@ def test_a_trial_is_tested_on_the_rows_of_its_fold(cache: Path) -> None:
     table = loaded(cache)
     labelled = set(np.flatnonzero(table.labels >= 0).tolist())
     for trial in range(FOLDS * REPEATS):
-        split = Task().of_trial(table, trial, np.random.default_rng(trial))
+        split = Task().split(table, np.random.default_rng(trial), trial)
         theirs = set(rows_of(*divmod(trial, FOLDS)))
         assert set(split.test.tolist()) == theirs & labelled
         assert len(split.validation) == round(0.1 * ROWS)
@@ -93,12 +93,11 @@ def test_a_trial_is_tested_on_the_rows_of_its_fold(cache: Path) -> None:
         assert sorted([*split.train, *split.validation]) == sorted(set(range(ROWS)) - theirs)
     first = Task().split(table, np.random.default_rng(0))
     assert set(first.test.tolist()) <= set(rows_of(0, 0)), "without a trial the split is the first one's"
-    drawn = {int(Task().of_trial(table, 0, np.random.default_rng(seed)).validation[0]) for seed in range(20)}
+    drawn = {int(Task().split(table, np.random.default_rng(seed)).validation[0]) for seed in range(20)}
     assert len(drawn) > 1, "trials of a fold validate on rows of their own"
-    Task().check(table, FOLDS * REPEATS)
     said = rf"^openml-task:{TASK} has 6 splits, one for each trial; ask for trials=6 at most\.$"
     with pytest.raises(UsageError, match=said):
-        Task().check(table, FOLDS * REPEATS + 1)
+        Task().split(table, np.random.default_rng(0), FOLDS * REPEATS)
 
 
 def test_another_split_takes_the_tasks_data_alone(cache: Path) -> None:
