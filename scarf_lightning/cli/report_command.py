@@ -16,18 +16,18 @@ from ..options.checking import checked
 from ..options.paths import expanded
 from ..reporting.blocks import Table
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
+from ..reporting.questions import Answers
 from ..reporting.report_options import NAMES, ReportOptions
-from ..reporting.run_results import ComparedRun, reported
+from ..reporting.run_results import answer_in_words, reported
 from ..reporting.sentences import title_of
 from ..results import Row, columns, read_failure
 from ..screen import command_line
-from ..sweeping.cell import distinct
+from ..sweeping.cell import SurveyedCell, distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import ExpandedSweep, expand
 from ..sweeping.hydra import named_plugins
 from ..sweeping.overrides import hydra_text, overrides_of
 from ..verdicts.answers import UNDECIDED
-from .tables import differing_options
 
 if TYPE_CHECKING:
     from ..reporting.drawings import Drawing
@@ -151,12 +151,13 @@ def report(
     return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, page.tables)
 
 
-def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
+def log_sweep(answers: Answers, surveyed: Sequence[SurveyedCell], request: ExpandedSweep) -> list[str]:
     """Show the answer of a run in W&B, in a run of its own: sentences, tables, figures and the page.
 
     Args:
-        run: that has ended.
-        request: of its cells.
+        answers: of the run, which has ended.
+        surveyed: its cells.
+        request: of them.
 
     Returns:
         Sentences on what could not be written.
@@ -167,9 +168,9 @@ def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
     from ..reporting.default_drawings import default_drawings
     from ..reporting.making import make_report, write_report
 
-    first, answers = run.tried[0].cell, run.answers
+    first, in_words = surveyed[0].cell, answer_in_words(answers)
     settings, results = first.config.logger.wandb, first.results
-    if not run.in_words:
+    if not in_words:
         return []
     # Like every view, it shows what the store has: nothing is lost if it cannot be written, for whatever reason.
     try:
@@ -184,16 +185,15 @@ def log_sweep(run: ComparedRun, request: ExpandedSweep) -> list[str]:
         wandb_runs.write_sweep(
             settings,
             results,
-            [each.folder.name for each in run.tried if each.folder is not None],
+            [folder.name for folder in answers.results.folders.values()],
             first.group,
-            run.in_words,
+            in_words,
             command=command_line("train.py", [*request.flags, *request.arguments]),
             tables={name: table.data for name, table in page.tables.items() if name in IN_WANDB},
             page=write_report(page, results / "tables" / "page").parent,
         )
         if settings.mode == "online":
-            axes = differing_options([each.cell.axes() for each in run.tried])
-            save_workspace(first.group, axes, answers.options.measure, settings, results)
+            save_workspace(first.group, answers.results.different, answers.options.measure, settings, results)
     except Exception as error:
         return [f"Not all of the answer of {first.group} is in W&B: {reason(error)}."]
     return []

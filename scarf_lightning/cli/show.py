@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,20 +13,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from ..errors import counted
 from ..importing import without_garbage_collection
-from ..metrics import Metric
-from ..reporting.learning import LEARNS_NOTHING, not_learnt_notes, probability_note
-from ..reporting.levels import levelled, levels_of
 from ..reporting.names import asked_for
 from ..results import few_steps_note
 from ..screen import command_line, doing, screen
-from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, look_up, survey
+from ..sweeping.cell import Cell, State, SurveyedCell, look_up, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, sentences
 from ..sweeping.workers import Tell
-from .tables import ShownCells, cell_table, shared_trials, sweep_table, title, why_no_interval
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
+    from ..reporting.questions import Answers
 
 LONGEST_TABLE = 200
 """Cells above which a run has no table on the screen; its report has one."""
@@ -79,93 +75,67 @@ class Terminal:
     def prepare(self) -> None:
         """Import what the results are shown with: pandas and SciPy, which take half a second."""
         with without_garbage_collection():
-            from ..reporting import run_results  # noqa: F401
+            from . import tables  # noqa: F401
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show what was trained, its table, the answer, reservations, and where the results are."""
-        metric = chosen_metric(surveyed, request.sweep)
-        surveyed = _with_levels(surveyed, metric)
-        cells = [(each.axes, each.rows) for each in surveyed]
-        screen().say(_title(surveyed, cells, n_skipped))
-        _show_table(cells, metric, surveyed[0].cell)
-        if len(surveyed) > 1:
-            _show_answer(surveyed, request, is_new=n_skipped < len(surveyed))
-        _say_all(_reservations(surveyed, cells))
-        _say_all(_places(surveyed, n_skipped))
+        with without_garbage_collection():
+            from ..reporting.run_results import answer_in_words, answers_of_run
+
+        answers = answers_of_run(request, surveyed)
+        _say([_title(answers, surveyed, n_skipped)])
+        _show_table(answers, surveyed[0].cell)
+        _say(answer_in_words(answers))
+        answers.remember()
+        if n_skipped < len(surveyed) and "wandb" in surveyed[0].cell.config.logger.views:
+            # Imports Lightning and matplotlib.
+            from .report_command import log_sweep
+
+            _say(log_sweep(answers, surveyed, request), stderr=True)
+        _say([*_few_steps(surveyed), *answers.reservations, *_places(surveyed, n_skipped)])
 
 
-def _say_all(sentences: Sequence[str]) -> None:
+def _say(sentences: Sequence[str], *, stderr: bool = False) -> None:
     for sentence in sentences:
-        screen().say(sentence)
+        screen(stderr=stderr).say(sentence)
 
 
-def _with_levels(surveyed: Sequence[SurveyedCell], metric: Metric) -> Sequence[SurveyedCell]:
-    """Cells with the intervals of their metrics from predictions, where they are kept."""
-    # Predictions of very many cells take long to read, and no table shows them.
-    if len(surveyed) > LONGEST_TABLE:
-        return surveyed
-    found = []
-    for each in surveyed:
-        rows = each.rows if each.folder is None else levelled(each.folder, each.rows, metric)
-        found.append(replace(each, rows=rows))
-    return found
-
-
-def _title(surveyed: Sequence[SurveyedCell], cells: ShownCells, n_skipped: int) -> str:
+def _title(answers: "Answers", surveyed: Sequence[SurveyedCell], n_skipped: int) -> str:
     """The title of the table: the options that the user has set and all cells share."""
-    asked = [name for each in surveyed for name in (*asked_for(each.cell.overrides), *each.cell.settings(), "recipe")]
-    shared = title([each.axes | {"recipe": each.cell.config.recipe} for each in surveyed], asked)
+    from .tables import shared_trials, title
+
+    set_options = [name for each in surveyed for name in (*asked_for(each.cell.overrides), *each.cell.settings())]
+    shared = title(answers.results, set_options)
+    recipes = {each.cell.config.recipe for each in surveyed}
+    if len(recipes) == 1:
+        shared += f", recipe={recipes.pop()}"
     if len(surveyed) > 1:
-        trials = shared_trials(cells)
-        return f"{len(cells)} cells of {shared}" + (f"; {counted(trials, 'trial')} each" if trials else "")
+        trials = shared_trials(answers.results)
+        return f"{len(surveyed)} cells of {shared}" + (f"; {counted(trials, 'trial')} each" if trials else "")
     # The fingerprint is the name of the cell's folder, for whoever looks for its files.
     folder = surveyed[0].folder
     named = f" ({folder.name})" if folder is not None and surveyed[0].rows else ""
     return shared + (" (finished already)" if n_skipped else named)
 
 
-def _show_table(cells: ShownCells, metric: Metric, first: Cell) -> None:
+def _show_table(answers: "Answers", first: Cell) -> None:
     """Print the one table of a run."""
-    if len(cells) > LONGEST_TABLE:
+    from .tables import cell_table, sweep_table
+
+    results, metric = answers.results, answers.options.measure
+    if len(results.cells) > LONGEST_TABLE:
         subject = f"sweeps={first.config.sweeps}" if first.config.sweeps else f"results={first.results}"
-        screen().say(f"{len(cells):,} cells are too many for a table: {command_line('report.py', [subject])}")
-    elif len(cells) > 1:
-        screen().print(sweep_table(cells, metric))
-    elif cells[0][1]:
-        screen().print(cell_table(*cells[0], metric))
+        _say([f"{len(results.cells):,} cells are too many for a table: {command_line('report.py', [subject])}"])
+    elif len(results.cells) > 1:
+        screen().print(sweep_table(results, metric))
+    elif len(results.trials):
+        screen().print(cell_table(results, metric))
 
 
-def _show_answer(surveyed: Sequence[SurveyedCell], request: ExpandedSweep, *, is_new: bool) -> None:
-    """Say the answer of several cells, remember the look, and show both in W&B if it is asked for."""
-    # Imports pandas and SciPy.
-    with without_garbage_collection():
-        from ..reporting.run_results import compared_run
-
-    run = compared_run(request, surveyed)
-    _say_all(run.in_words)
-    run.answers.remember()
-    if is_new and "wandb" in surveyed[0].cell.config.logger.views:
-        # Imports Lightning and matplotlib.
-        from .report_command import log_sweep
-
-        for problem in log_sweep(run, request):
-            screen(stderr=True).say(problem)
-
-
-def _reservations(surveyed: Sequence[SurveyedCell], cells: ShownCells) -> list[str]:
-    """Sentences on missing intervals, few steps, and networks that have learnt nothing."""
+def _few_steps(surveyed: Sequence[SurveyedCell]) -> list[str]:
+    """The sentence on phases of few steps, if there are any."""
     # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
-    trained = [each.rows for each in surveyed if each.cell.config.recipe != "practical"]
-    # The constant prediction is no sign that something went wrong.
-    learning = [each for each in surveyed if each.rows and each.axes.get("method") != LEARNS_NOTHING]
-    # The name of the only cell is all that was typed.
-    names = [each.cell.called if len(surveyed) > 1 else "this cell" for each in learning]
-    return [
-        *why_no_interval([axes for axes, rows in cells if not levels_of(rows)]),
-        *few_steps_note(trained),
-        *not_learnt_notes([(name, each.rows, each.target) for name, each in zip(names, learning, strict=True)]),
-        *probability_note([(name, each.rows) for name, each in zip(names, learning, strict=True)]),
-    ]
+    return few_steps_note([each.rows for each in surveyed if each.cell.config.recipe != "practical"])
 
 
 def _places(surveyed: Sequence[SurveyedCell], n_skipped: int) -> list[str]:

@@ -9,11 +9,10 @@ from ..verdicts.words import TOGETHER, level_in_words
 from .advice import trials_sentence
 from .blocks import Block, Paragraph, Section, Table, table
 from .cell_results import CellResults
-from .competitors import named_by, named_cells
 from .effect_tables import effects_table, means_table, metrics_table
 from .effects import effects_picture, label_curve
-from .learning import probability_note
 from .levels import level_of
+from .names import setting_name
 from .questions import Answers
 from .report_options import ReportOptions
 from .worth_table import worth_in_words, worth_table
@@ -25,7 +24,7 @@ def answer_sections(answers: Answers) -> list[Section]:
     results, options = answers.results, answers.options
     if not answers.effects:
         levels = _without_comparison(results, options)
-        return [Section("summary", "The answer", [*levels, *_reservations(results)])]
+        return [Section("summary", "The answer", [*levels, *map(Paragraph, answers.reservations)])]
     texts = [*answers.in_words, *worth_in_words(answers.worths)]
     is_curve = answers.comparisons[0].labels is not None and answers.product is None
     picture = effects_picture(answers.comparisons, options)
@@ -34,7 +33,7 @@ def answer_sections(answers: Answers) -> list[Section]:
         picture = label_curve(options, competitors)
     blocks: list[Block] = [*map(Paragraph, texts), picture, _first_table(answers)]
     blocks += map(Paragraph, trials_sentence(answers.asked, options.rope))
-    blocks += _reservations(results)
+    blocks += map(Paragraph, answers.reservations)
     sections = [Section("summary", "The answer", blocks)]
     if details := _details(answers, is_curve=is_curve):
         sections.append(Section("details", "More on the answer", details))
@@ -66,16 +65,6 @@ def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
     return blocks
 
 
-def _reservations(results: CellResults) -> list[Block]:
-    """The sentence on the cells whose probabilities are worth nothing, if there are any."""
-    # Most pages have none, and names of thousands of cells take a while.
-    if not (results.trials["worse_than_frequencies"] == 1).any():
-        return []
-    names = named_cells(results, results.cells)
-    evidence = [(name, results.evidence_of(int(str(cell)))) for cell, name in names.items()]
-    return [*map(Paragraph, probability_note(evidence))]
-
-
 def _without_comparison(results: CellResults, options: ReportOptions) -> list[Block]:
     """The levels of cells that are compared with nothing."""
     metric = options.measure
@@ -86,7 +75,7 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> list[Bl
     text = f"These cells have nothing to be compared with; train a reference on the same data, such as {other}."
     if len(finished) == 1 and results.trials[metric.name].count() > 0:
         cell = int(finished.index[0])
-        name = named_by(results, results.cells, ["pretrain", "method"])[cell]
+        name = setting_name(results.rows[cell], ["pretrain", "method"])
         level = level_in_words(level_of(results, cell, metric), metric)
         trials = counted(results.trials[metric.name].count(), "trial")
         text = (
@@ -98,13 +87,13 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> list[Bl
 
 def _levels(results: CellResults, finished: pd.DataFrame) -> Table:
     """Every metric of every cell that has a trial."""
-    names = named_cells(results, finished)
     lines, data = [], []
-    for cell, name in names.items():
+    for cell in map(int, finished.index):
+        name = results.names[cell]
         for metric in metrics():
-            n = results.trials_of(int(str(cell)))[metric.name].count()
+            n = results.trials_of(cell)[metric.name].count()
             if n:
-                mean, low, high = level_of(results, int(str(cell)), metric)
+                mean, low, high = level_of(results, cell, metric)
                 row = {"cell": name, "metric": metric.name, "mean": mean, "mean_low": low, "mean_high": high}
                 data.append(row | {"trials": n})
                 lines.append((name, metric.heading, metric.shown(mean), _ends(low, high, metric), n))

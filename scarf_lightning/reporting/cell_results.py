@@ -2,12 +2,11 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
@@ -18,6 +17,7 @@ from ..intervals import SIZES
 from ..metrics import metrics
 from ..options.config import SHORTHANDS
 from ..results import (
+    Predictions,
     Rows,
     Stored,
     described_cells,
@@ -27,21 +27,28 @@ from ..results import (
     read_cell,
     read_curves,
     read_environments,
+    read_predictions,
     values_of,
 )
 from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
 from ..results.store import FLAGS
 from .learning import EVIDENCE, not_learnt
-from .levels import LevelledRows
-from .names import Competition, asked_for, competition, distinguishing_columns, is_context
+from .names import Competition, asked_for, competition, distinguishing_columns, is_context, setting_name
+
+if TYPE_CHECKING:
+    from ..verdicts.trials import Trials
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
 BESIDE = ("recipe", *SHORTHANDS)
 """Options that set several others, and are no column of a cell. They are one of a report whose cells differ in them."""
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
+PHASES = ("pretrain", "finetune")
+COUNTS = ("pretrain_epochs", "finetune_epochs", *SIZES, "n_labels", "n_label_classes")
 SECONDS = ("pretrain_seconds", "finetune_seconds")
+MANY = 200
+"""Cells above which the screen shows no table, and predictions are not kept in memory."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class CellResults:
         cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None if
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
         trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
-            NaN if it did or if the row is older than the metric and has no predictions; ``finetune_epochs``;
+            NaN if it did or if the row is older than the metric and has no predictions; the epochs of both phases;
             ``n_train, n_test, n_labelled``, rows of the split; ``n_labels``, with those that validate;
             ``n_label_classes``, the classes among the labels; ``one_class``, 1 if all test rows were predicted as one
             class; ``worse_than_frequencies``, 1 if the log-loss is above that of the labels' class frequencies;
@@ -103,7 +110,8 @@ class CellResults:
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
     stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
-    measured: dict[tuple[int, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    measured: "dict[tuple[int, str], Trials]" = field(default_factory=dict, compare=False, repr=False)
+    _predictions: dict[int, dict[int, Predictions]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def axes(self) -> list[str]:
@@ -115,6 +123,18 @@ class CellResults:
         if cell not in self.stored and cell in self.folders:
             self.stored[cell] = read_cell(self.folders[cell])
         return self.stored.get(cell)
+
+    def predictions_of(self, cell: int) -> dict[int, Predictions]:
+        """The predictions that a cell has kept, by trial; those of few cells are read once."""
+        if cell in self._predictions:
+            return self._predictions[cell]
+        stored = self.stored_of(cell)
+        # A damaged file costs its own trials alone, and the page lists it.
+        kept, damaged = ({}, {}) if stored is None else read_predictions(stored)
+        self.damaged.update(damaged)
+        if len(self.cells) <= MANY:
+            self._predictions[cell] = kept
+        return kept
 
     @cached_property
     def _trials_by_cell(self) -> dict[Any, pd.DataFrame]:
@@ -149,6 +169,15 @@ class CellResults:
         """The columns in which cells of one dataset differ, as `distinguishing_columns` finds them."""
         asked = [name for overrides in self.cells["overrides"] for name in asked_for(overrides)]
         return distinguishing_columns(list(self.rows.values()), self.axes, asked)
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The full name of each cell: its dataset if there are several, then all in which cells differ."""
+        # Cells that differ in nothing, such as a single one, still have a name.
+        columns = self.different or ["pretrain", "method"]
+        if len(set(self.cells["dataset"])) > 1:
+            columns = ["dataset", *columns]
+        return {cell: setting_name(row, columns) for cell, row in self.rows.items()}
 
     @property
     def contexts(self) -> list[str]:
@@ -213,19 +242,12 @@ def read_results(
         targets=targets,
         metric=asked.pop() if len(asked) == 1 else leading_metric(targets.values()),
         stored=records,
-        # What the table of a run has read is not read again for its answer.
-        measured={
-            (label, name): trials
-            for label, rows in enumerate(rows_of_cells)
-            if isinstance(rows, LevelledRows)
-            for name, trials in rows.trials.items()
-        },
     )
 
 
 def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     """The frame ``cells`` of `CellResults`."""
-    asked = [dict(override.partition("=")[::2] for override in cell.overrides) for cell in wanted]
+    asked = [_asked(cell.overrides) for cell in wanted]
     cells: list[Row] = []
     for cell, rows, own in zip(wanted, rows_of_cells, asked, strict=True):
         row = {
@@ -256,8 +278,7 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     labels = [label for label, rows in enumerate(rows_of_cells) for _ in range(len(rows))]
     has_diverged = [epoch is not None for epoch in column("diverged")]
     trials = pd.DataFrame({"cell": labels, "trial": column("trial"), "diverged": has_diverged})
-    counts = ("finetune_epochs", *SIZES, "n_labels", "n_label_classes")
-    numbers = [*(metric.name for metric in metrics()), *counts, *FLAGS, *SECONDS]
+    numbers = [*(metric.name for metric in metrics()), *COUNTS, *FLAGS, *SECONDS]
     measured = pd.DataFrame({name: pd.Series(column(name), dtype="float64") for name in numbers})
     return trials.astype({"cell": "int64", "trial": "int64", "diverged": "bool"}).join(measured)
 
@@ -275,32 +296,27 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     readable: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
     for place, stored in described_cells(results):
-        if stored.description is not None or stored.release:
-            readable.append((place, stored))
-        else:
+        if stored.description is None and not stored.release:
             damaged |= stored.damaged
+        else:
+            readable.append((place, stored))
     cells, sentences = newest_versions(readable)
     if not cells:
         raise no_results(results, damaged, sentences)
 
-    described = [(folder, stored, stored.description) for folder, stored in cells if stored.description is not None]
-    described.sort(key=lambda each: _place(each[2]))
-    readings: dict[tuple[str, str], Row] = {}
-    for _, _, cell in described:
-        reading = {column: value for column, value in cell["options"].items() if is_of_reading(column)}
-        # Two ways of asking for one table, such as a numeric column that is called numeric, are one: the shorter.
-        table = cell["dataset"], cell["identity"]["data"]
-        readings[table] = min(readings.get(table, reading), reading, key=len)
-    n_alike = Counter((name, str(reading)) for (name, _), reading in readings.items())
+    described = [(folder, stored) for folder, stored in cells if stored.description is not None]
+    described.sort(key=lambda each: _place(each[1].described))
+    tables: dict[tuple[str, str], set[str]] = {}
+    for _, stored in described:
+        tables.setdefault(_reading(stored.described), set()).add(stored.described["identity"]["data"])
     wanted = []
-    for folder, stored, cell in described:
-        name, data = cell["dataset"], cell["identity"]["data"]
-        reading = readings[name, data]
-        dataset = name if n_alike[name, str(reading)] == 1 else f"{name} ({data[:6]})"
-        options = {column: value for column, value in cell["options"].items() if not is_of_reading(column)}
-        asked = dict(override.partition("=")[::2] for override in cell["overrides"]).get("trials", "")
+    for folder, stored in described:
+        cell, name = stored.described, stored.described["dataset"]
+        if len(tables[_reading(cell)]) > 1:
+            name = f"{name} ({cell['identity']['data'][:6]})"
+        asked = _asked(cell["overrides"]).get("trials", "")
         reported = ReportedCell(
-            axes={"dataset": dataset, **options, **reading},
+            axes={"dataset": name, **cell["options"]},
             dataset_id=cell["dataset_id"],
             folder=folder,
             # A later run may have added trials beyond those that the description was written for.
@@ -311,6 +327,16 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
         )
         wanted.append(reported)
     return wanted, damaged, sentences
+
+
+def _reading(cell: Row) -> tuple[str, str]:
+    """The name of a cell's dataset, and the options by which it was read."""
+    return cell["dataset"], str({name: value for name, value in cell["options"].items() if is_of_reading(name)})
+
+
+def _asked(overrides: Iterable[str]) -> dict[str, str]:
+    """The values that overrides set, as texts."""
+    return dict(override.partition("=")[::2] for override in overrides)
 
 
 def narrowed(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,11 +28,6 @@ class Competitors:
     scores: pd.DataFrame
     names: list[str]
     empty: list[str]
-
-    @cached_property
-    def wanted(self) -> set[tuple[str, str]]:
-        """Dataset and name of each cell: in a mixed folder not every competitor meets every dataset."""
-        return set(zip(self.scores["dataset"], self.scores["competitor"], strict=True))
 
 
 def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
@@ -74,7 +68,7 @@ def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str],
         UsageError: a column is unknown, or no trial has the metric.
     """
     need(results, columns)
-    return named_competitors(results, named_by(results, cells, columns), metric)
+    return named_competitors(results, named_by(cells, columns), metric)
 
 
 def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Metric) -> Competitors:
@@ -140,9 +134,9 @@ def grid_over_reference(
     """
     competitors = competing(results, cells, [*rows, *columns], metric)
     settings = list(map(_joined, cells[list(columns)].itertuples(index=False)))
-    row_names = named_by(results, cells, rows)
-    column_names = named_by(results, cells, columns)
-    full_names = named_by(results, cells, [*rows, *columns])
+    row_names = named_by(cells, rows)
+    column_names = named_by(cells, columns)
+    full_names = named_by(cells, [*rows, *columns])
 
     # References are collected first, because a cell may come before the reference of its row.
     references: dict[str, str] = {}
@@ -186,16 +180,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, bool) else value
 
 
-def named_by(results: CellResults, cells: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
+def named_by(cells: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
     """A name for each of these cells from these columns."""
     names = [setting_name(row, columns) for row in rows_of(cells)]
     return pd.Series(names, index=cells.index, dtype=object)
-
-
-def named_cells(results: CellResults, cells: pd.DataFrame) -> "pd.Series[str]":
-    """The full name of each of these cells: its dataset if there are several, then all in which the cells differ."""
-    # Cells that differ in nothing, such as a single one, still have a name.
-    columns = results.different or ["pretrain", "method"]
-    if len(set(results.cells["dataset"])) > 1:
-        columns = ["dataset", *columns]
-    return named_by(results, cells, columns)

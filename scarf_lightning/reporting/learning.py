@@ -71,39 +71,33 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
     return f"is no better than guesses (balanced accuracy {mean:.3f}, guesses {chance:.3f})"
 
 
-def not_learnt_notes(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]]) -> list[str]:
-    """A sentence on the cells of a run that have learnt nothing, if there are any.
+def not_learnt_note(signs: Mapping[str, str], n_cells: int) -> list[str]:
+    """A sentence on the cells that have learnt nothing, if there are any.
 
     Args:
-        cells: the name of each, the rows of its trials, and what they predict.
+        signs: of each of them by its name, as `not_learnt` gives it.
+        n_cells: how many cells were to learn something.
     """
-    clauses = []
-    for name, rows, target in cells:
-        sign = not_learnt(rows, target)
-        if sign:
-            clauses.append(f"{name} {sign}")
-    if not clauses:
+    if not signs:
         return []
-    those = "It has"
-    if len(clauses) > 1:
-        those = f"{len(clauses)} of {len(cells)} cells have"
+    those = "It has" if n_cells == 1 else f"{len(signs)} of {n_cells} cells have"
     return [
-        f"{_listed(clauses)}. {those} not learnt, which says nothing about the method: train longer, stop by another "
-        "metric, or show more labels."
+        f"{_listed([f'{name} {sign}' for name, sign in signs.items()])}. {those} not learnt, which says nothing about "
+        "the method: train longer, stop by another metric, or show more labels."
     ]
 
 
-def probability_note(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
+def probability_note(cells: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """A sentence on the cells whose probabilities are worse than the class frequencies of their labels, by log-loss.
 
     They are so in a third of a cell's trials or more; rows of older versions do not tell. It is no sign that a cell has
     not learnt: an overconfident network may rank and classify well.
 
     Args:
-        cells: the name of each, and the rows of its trials.
+        cells: the rows of the trials of each, by its name.
     """
     clauses = []
-    for name, rows in cells:
+    for name, rows in cells.items():
         flags = _known(rows, "worse_than_frequencies")
         n_worse = sum(map(bool, flags))
         if n_worse and n_worse >= FEWEST_CONSTANT * len(flags):
@@ -118,17 +112,11 @@ def probability_note(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -
 
 def _listed(clauses: Sequence[str]) -> str:
     """The first clauses, and the number of the others."""
-    listed = "; ".join(clauses[:MOST_NAMED])
-    if len(clauses) > MOST_NAMED:
-        listed += f"; and {counted(len(clauses) - MOST_NAMED, 'other')}"
-    return listed
+    others = [counted(len(clauses) - MOST_NAMED, "other")] if len(clauses) > MOST_NAMED else []
+    return "; ".join([*clauses[:MOST_NAMED], *others])
 
 
 def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """The values of a column that are there."""
-    known = []
-    for value in values_of(rows, name):
-        # Only NaN, the metric of a trial that diverged, is not equal to itself.
-        if value is not None and value == value:
-            known.append(value)
-    return known
+    # Only NaN, the metric of a trial that diverged, is not equal to itself.
+    return [value for value in values_of(rows, name) if value is not None and value == value]

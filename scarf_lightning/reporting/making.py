@@ -19,7 +19,6 @@ from ..version import __version__
 from .answer import answer_sections
 from .blocks import FORMATS, Block, Paragraph, Picture, Section, Table, named, table
 from .cell_results import CellResults, environments
-from .competitors import named_cells
 from .drawings import Drawing, draw_all
 from .questions import Answers, answers_of
 from .report_options import ReportOptions
@@ -196,12 +195,11 @@ def completeness(results: CellResults) -> str:
         return f"{done} finished, {trials}."
     # By name, so that a reader can ask for the cells that are missing.
     missing = []
-    lines = unfinished[["finished", "wanted", "failure"]].itertuples(index=False)
-    for name, (finished, wanted, failure) in zip(named_cells(results, unfinished), lines, strict=True):
+    for cell, finished, wanted, failure in unfinished[["finished", "wanted", "failure"]].itertuples():
         reason = (failure or "").strip().splitlines()
         # Python puts the error last, below the lines of code that led to it.
         why = f": {reason[-1 if reason[0].startswith('Traceback') else 0]}" if reason else ""
-        missing.append(f"{name} ({finished} of {wanted} trials{why})")
+        missing.append(f"{results.names[cell]} ({finished} of {wanted} trials{why})")
     n_whole = len(cells) - len(unfinished)
     return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."
 
@@ -212,7 +210,7 @@ def provenance_section(results: CellResults, command: str) -> Section:
     n_diverged = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
     data = finished[[*results.axes, "finished", "fingerprint"]].assign(diverged=n_diverged)
     shown = finished[["finished", "fingerprint"]].rename(columns={"finished": "trials"})
-    shown.insert(0, "cell", named_cells(results, finished))
+    shown.insert(0, "cell", finished.index.map(results.names))
     blocks: list[Block] = [replace(table("cells", "", shown, data=data), on_page=False)]
     # Cells of one sweep may have been trained on several machines, and by several versions.
     versions: dict[str, dict[str, None]] = {}

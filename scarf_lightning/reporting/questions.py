@@ -15,7 +15,7 @@ from ..verdicts.words import sentences
 from ..verdicts.worth import Worth, worths_of
 from .blocks import named
 from .cell_results import CellResults
-from .learning import LEARNS_NOTHING
+from .learning import LEARNS_NOTHING, not_learnt_note, probability_note
 from .levels import trials_of
 from .names import text_of
 from .remembered_looks import looks_at, remember_looks
@@ -72,6 +72,17 @@ class Answers:
     def remember(self) -> None:
         """Remember in the store that these answers were shown: further looks at the same cells are stricter."""
         remember_looks(self.effects, self.results, self.options)
+
+    @property
+    def reservations(self) -> list[str]:
+        """Sentences on cells that have learnt nothing, and on those whose probabilities are worth nothing."""
+        results = self.results
+        finished = results.cells[results.cells["finished"] > 0]
+        # The constant prediction is no sign that something went wrong.
+        learning = [int(cell) for cell in finished.index[finished["method"] != LEARNS_NOTHING]]
+        signs = {results.names[cell]: sign for cell in learning if (sign := results.sign_of(cell))}
+        evidence = {results.names[cell]: results.evidence_of(cell) for cell in learning}
+        return [*not_learnt_note(signs, len(learning)), *probability_note(evidence)]
 
     @property
     def other_kind_note(self) -> str:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.sources import ReadTable, Source, open_source
-from ..data.targets import Target, kind_named, leading_metric
-from ..metrics import Metric, metric_named
+from ..data.targets import Target, kind_named
 from ..options import COLUMNS, Config
 from ..options.axes import distinguishing_names, group_of
 from ..options.combinations import fit_to_data, fit_to_target, used_options
@@ -34,7 +33,7 @@ from ..results import (
     read_failure,
     read_summary,
 )
-from .folders import SweepFile, recipe_options
+from .folders import recipe_options
 
 Place = tuple[Path, str]
 _path = cache(Path)
@@ -260,17 +259,6 @@ class SurveyedCell:
     @cached_property
     def axes(self) -> dict[str, Any]:
         return self.cell.axes()
-
-
-def chosen_metric(surveyed: Sequence[SurveyedCell], sweep: SweepFile | None = None) -> Metric:
-    """The metric of the tables and verdicts of a run: the one that it asks for, or else that of its targets or of its
-    ``sweep``."""
-    asked = {each.cell.config.metric for each in surveyed} - {None}
-    # A table has one leading column, so cells that ask for several metrics get the usual one.
-    if len(asked) == 1:
-        return metric_named(str(asked.pop()))
-    usual = leading_metric(each.target for each in surveyed if each.target is not None)
-    return metric_named(usual if sweep is None else sweep.leading(usual))
 
 
 def look_up(cell: Cell) -> SurveyedCell:

@@ -60,12 +60,12 @@ def test_cells_are_called_in_words_by_what_they_use_and_never_alike() -> None:
         "pretrain=scarf_ae, corruption.rate=0.6",
     ]
     none, unused = "pretrain=none", "corruption.rate=null"
-    assert list(named_by(RESULTS, RESULTS.cells, ["pretrain", RATE])) == [none, *rates, none]
-    of_rates = list(named_by(RESULTS, RESULTS.cells, [RATE]))
+    assert list(named_by(RESULTS.cells, ["pretrain", RATE])) == [none, *rates, none]
+    of_rates = list(named_by(RESULTS.cells, [RATE]))
     assert of_rates == [unused, "corruption.rate=0.3", "corruption.rate=0.6", "corruption.rate=0.6", unused]
 
     alike = results_of([a_cell([1], loss__x=x, views__x=v) for x, v in ((1, None), (None, 1))])
-    assert list(named_by(alike, alike.cells, ["loss.x", "views.x"])) == ["loss.x=1", "views.x=1"]
+    assert list(named_by(alike.cells, ["loss.x", "views.x"])) == ["loss.x=1", "views.x=1"]
 
     # An option called none is not what does not use the axis.
     corruptions = {"none": {}, "scarf": {"corruption": "none"}, "vime": {"corruption": "marginal"}}

@@ -10,13 +10,13 @@ import pytest
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.learning import not_learnt, not_learnt_notes
+from scarf_lightning.reporting.learning import not_learnt, not_learnt_note, probability_note
 from scarf_lightning.reporting.questions import answers_of, cells_in
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts.effects import common_fault
 from scarf_lightning.verdicts.words import sentences as answers_in_words
 from tests.reporting.cell_results import ALIKE, results_of
-from tests.reporting.shown import answer_of, tables
+from tests.reporting.shown import answer_of, said, tables
 
 TWO, TEN = Classes(("no", "yes")), Classes(tuple("abcdefghij"))
 
@@ -90,12 +90,28 @@ def test_of_each_kind_of_target(target: Any, columns: dict[str, list[Any]], said
 
 
 def test_a_run_names_the_cells_and_says_that_their_method_is_not_judged() -> None:
-    broken, sound = rows_of(one_class=[True, True]), rows_of(one_class=[False, False])
-    assert not_learnt_notes([("a", sound, TWO)]) == []
-    (said,) = not_learnt_notes([("a", broken, TWO), ("b", sound, TWO)])
-    assert said.startswith("a predicts one class for every test row in 2 of 2 trials. It has not learnt, which says")
-    (said,) = not_learnt_notes([(name, broken, TWO) for name in "abcde"])
-    assert "; and 2 others. 5 of 5 cells have not learnt" in said
+    assert not_learnt_note({}, 1) == []
+    (one,) = not_learnt_note({"a": "guesses"}, 1)
+    assert one.startswith("a guesses. It has not learnt, which says nothing about the method")
+    (several,) = not_learnt_note(dict.fromkeys("abcde", "guesses"), 6)
+    assert "; 2 others. 5 of 6 cells have not learnt" in several
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ([True, False, False], ["a in 1 of 3 trials"]),
+        ([True, False, False, None], ["a in 1 of 3 trials"]),
+        ([True, False, False, False], []),
+        ([None, math.nan], []),
+        ([], []),
+    ],
+)
+def test_bad_probabilities_are_said_from_a_third_of_trials_on(flags: list[Any], expected: list[str]) -> None:
+    rows = [{"worse_than_frequencies": flag, "balanced_accuracy": 0.9, "n_test": 100} for flag in flags]
+    sentences = probability_note({"a": rows, "of an older version": [{"one_class": False}]})
+    assert [sentence.split("log-loss: ")[1].split(".")[0] for sentence in sentences] == expected
+    assert not_learnt(rows, TWO) == "", "classes may be right"
 
 
 LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.51] * 2, [0.90, 0.92, 0.91, 0.89, 0.90] * 2
@@ -141,26 +157,6 @@ def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | N
     assert verdict in {row[-1].text for row in tables(answer_of(results, options))[0].rows}
 
 
-def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -> None:
-    results = flagged(
-        [
-            ({"regime": "few", "regime.labels": labels, "method": method}, LOW if is_bad else HIGH, is_bad)
-            for labels in (20, 100)
-            for method in ("control", "xgboost")
-            for is_bad in [method == "xgboost" and labels == 20]
-        ]
-    )
-    options = ReportOptions().with_metric(results.metric)
-
-    sentences = answers_of(results, options).in_words
-
-    assert "behind" not in sentences[0]
-    assert sentences[0].startswith(
-        "method=xgboost on iris, beside method=control: undecided (not learnt) with 20 labels, "
-    )
-    assert sentences[1].startswith("method=xgboost (20 labels) is undecided, because it predicts one class")
-
-
 @pytest.mark.parametrize(
     ("n_broken", "spoilt", "claimed"),
     [(2, "in 10 of 10 trials, and has not learnt on 2 of 6 datasets", "undecided"), (1, "", "hurts")],
@@ -195,3 +191,15 @@ def test_an_axis_that_has_not_learnt_counts_the_settings_of_the_others(datasets:
     )
     cells = [cell for cell in cells_in(results, metric_named("accuracy")) if cell.options["pretrain"] == "scarf"]
     assert common_fault(cells).endswith(f"and has not learnt {where}")
+
+
+@pytest.mark.parametrize("n_cells", [1, 2])
+def test_the_page_says_whose_probabilities_are_bad_and_answers_all_the_same(n_cells: int) -> None:
+    found = results_of([(ALIKE | {"pretrain": each}, HIGH) for each in ("none", "scarf")[:n_cells]])
+    assert not any("class frequencies" in text for text in said(answer_of(found)))
+    spoilt = found.trials.assign(worse_than_frequencies=(found.trials["cell"] == n_cells - 1).astype(float))
+
+    answer, *others = said(answer_of(replace(found, trials=spoilt)))
+
+    assert "no practical difference" in answer or n_cells == 1
+    assert [" in 10 of 10 trials." in text for text in others if "class frequencies" in text] == [True]

@@ -1,61 +1,155 @@
-"""Levels that a terminal shows are those of the report."""
+"""Trials of cells and their levels, from predictions as training keeps them: trials have their rows in any order."""
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from scarf_lightning import reporting
-from scarf_lightning.cli.tables import cell_table
-from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
-from scarf_lightning.reporting.levels import level_of, levelled, trials_of
-from scarf_lightning.results import Rows, read_cell
+from scarf_lightning.data.targets import Classes
+from scarf_lightning.metrics import Metric, metric_named
+from scarf_lightning.reporting import cell_results
+from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.levels import level_of, trials_of
+from scarf_lightning.results import Predictions
+from scarf_lightning.verdicts import Verdict, error_parts, judge
+from scarf_lightning.verdicts.trials import NOT_KEPT, verdict_on
+from tests.reporting.cell_results import results_of
 from tests.reporting.store import fill_store
 
-ACCURACY, AUROC = metric_named("accuracy"), metric_named("auroc")
+TRIALS, ROWS = 4, 60
+ACCURACY, LOG_LOSS = metric_named("accuracy"), metric_named("log_loss")
+Keep = Callable[..., CellResults]
 
 
-def filled(results: Path, *, keeps_predictions: bool) -> tuple[Path, Rows]:
-    """The folder of a cell of four trials, and its rows."""
-    fill_store(results, datasets=1, trials=4, pretrains=("none",), keeps_predictions=keeps_predictions)
-    (folder,) = (path.parent for path in results.glob("*/cell.json"))
-    stored = read_cell(folder)
-    return folder, Rows.of([stored.rows[trial] for trial in sorted(stored.rows)])
+def right(seed: int = 0) -> np.ndarray:
+    """Which test rows two cells get right, ``(2, T, n)``; a row is easy or hard in all trials."""
+    random = np.random.default_rng(seed)
+    ease = random.uniform(0, 1, (2, 1, ROWS)) ** 0.3
+    return random.random((2, TRIALS, ROWS)) < ease
 
 
-def test_levels_from_predictions_are_those_of_the_report_and_a_terminal_shows_them(tmp_path: Path) -> None:
-    folder, rows = filled(tmp_path, keeps_predictions=True)
-    with_levels = levelled(folder, rows)
-    levels = with_levels.levels
-
-    cells, *_ = cells_of_folder(tmp_path)
-    results = read_results(cells)
-    intervals = list(cell_table({}, with_levels).columns[2].cells)
-
-    for metric in (ACCURACY, AUROC):
-        assert levels[metric.name][1:] == pytest.approx(level_of(results, 0, metric)[1:])
-    _, low, high = levels["accuracy"]
-    assert intervals[0] == f"{low:.4f} to {high:.4f}"
+def verdict_of(results: CellResults, metric: Metric = ACCURACY) -> Verdict:
+    """The verdict on the first cell beside the second one."""
+    return verdict_on([(trials_of(results, 0, metric), trials_of(results, 1, metric))], metric)
 
 
-def test_cells_without_predictions_have_none(tmp_path: Path) -> None:
-    folder, rows = filled(tmp_path, keeps_predictions=False)
+@pytest.fixture
+def keep(monkeypatch: pytest.MonkeyPatch) -> Keep:
+    """Results of two cells whose predictions have their rows in these orders, one a trial."""
 
-    assert levelled(folder, rows).levels == {}
+    def kept(orders: list[np.ndarray], split: str = "column", lost: int = 0) -> CellResults:
+        def predictions(_: CellResults, cell: int) -> dict[int, Predictions]:
+            found = {}
+            for trial, order in list(enumerate(orders))[lost:]:
+                correct = right()[cell, trial][order]
+                probabilities = np.column_stack([correct, ~correct]).astype(np.float64)
+                target = Classes(("a", "b"))
+                found[trial] = Predictions(trial, 100 + order, np.zeros(ROWS, dtype=np.int64), probabilities, target)
+            return found
+
+        monkeypatch.setattr(CellResults, "predictions_of", predictions)
+        cells = [{"dataset": "a", "pretrain": name, "split": split} for name in ("scarf", "none")]
+        return results_of([(cell, right()[n].mean(axis=1).tolist()) for n, cell in enumerate(cells)])
+
+    return kept
 
 
-def test_predictions_that_the_table_of_a_run_has_read_are_not_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def aligned(orders: list[np.ndarray]) -> list[np.ndarray]:
+    """The differences on the rows of each trial in its order."""
+    rows = right()[0].astype(float) - right()[1]
+    return [rows[trial][order] for trial, order in enumerate(orders)]
+
+
+def shuffled(seed: int = 1) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    return [random.permutation(ROWS) for _ in range(TRIALS)]
+
+
+@pytest.mark.parametrize("orders", [shuffled(), [np.arange(ROWS)] * TRIALS], ids=["shuffled", "sorted"])
+def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(keep: Keep, orders: list) -> None:
+    results = keep(orders)
+    found, level = verdict_of(results), level_of(results, 0, ACCURACY)
+
+    assert found.difference == pytest.approx(np.mean(aligned(orders)))
+    assert found.basis == "rows and fits"
+    assert level.high - level.low > 0.1, "an error of rows is not averaged away by more trials"
+
+
+def test_rows_in_the_order_of_time_are_blocks_of_neighbours_and_groups_are_units(keep: Keep) -> None:
+    order = np.random.default_rng(1).permutation(ROWS)
+    blocks = np.repeat(np.arange(10), ROWS // 10)
+
+    assert verdict_of(keep([order] * TRIALS, "time")).parts == error_parts(
+        aligned([order] * TRIALS), [blocks] * TRIALS, 0
+    )
+    groups = verdict_of(keep(shuffled(), "group")).parts
+    assert groups is not None
+    assert groups.n_tested == 1, "all rows are always tested together"
+
+
+def test_a_pair_of_which_a_trial_lacks_its_predictions_takes_them_from_none(keep: Keep) -> None:
+    found = verdict_of(keep(shuffled(), "random", lost=1))
+    assert (found.basis, found.trials) == ("resampled t-test", TRIALS)
+
+
+def test_a_relative_difference_knows_the_error_of_the_reference(keep: Keep) -> None:
+    """Log-loss in parts of the reference's: by the delta method the error of a ratio of two means."""
+    orders = shuffled()
+    results = keep(orders, "random")
+    # A row that is right has no loss, and one that is wrong has the largest.
+    losses = np.where(right(), 0.0, -math.log(np.finfo(float).eps))
+    results.trials["log_loss"] = losses.mean(axis=2).ravel()
+    first, second = (trials_of(results, cell, LOG_LOSS).rows for cell in (0, 1))
+    size = float(np.mean([each.values.mean() for each in second.values()]))
+
+    found = verdict_of(results, LOG_LOSS)
+
+    ratio = 1 - found.difference
+    values = [(ratio * second[t].values - first[t].values) / size + found.difference for t in range(TRIALS)]
+    assert found.parts is not None
+    assert found.parts.error == pytest.approx(error_parts(values, orders).error)
+
+
+def without_predictions(split: str, *values: list[float], **sizes: int) -> CellResults:
+    cells = [{"dataset": "a", "pretrain": name, "split": split} for name in ("scarf", "none")]
+    results = results_of(list(zip(cells, values, strict=False)))
+    return replace(results, trials=results.trials.assign(**sizes))
+
+
+@pytest.mark.parametrize("sizes", [{}, {"n_test": 50, "n_train": 200, "n_labelled": 200}])
+def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_verdict(sizes: dict[str, int]) -> None:
+    values = [0.91, 0.93, 0.94, 0.92], [0.90, 0.91, 0.90, 0.91]
+    known = {"test_to_train": 50 / 200, "n_test": 50} if sizes else {}
+
+    found = verdict_of(without_predictions("random", *values, **sizes))
+    fixed = verdict_of(without_predictions("column", *values, **sizes))
+
+    assert found == judge(np.array(values[0]) - np.array(values[1]), bounds=(-1.0, 1.0), **known)
+    assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "undecided", NOT_KEPT)
+    assert math.isnan(level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)
+
+
+@pytest.mark.parametrize("n_test", [None, 0, -5])
+def test_a_number_of_test_rows_that_cannot_be_is_unknown(n_test: int | None) -> None:
+    results = results_of([({"dataset": "wdbc", "pretrain": "none"}, [0.9] * 5)])
+    results.trials["n_test"] = n_test
+    assert level_of(results, 0, ACCURACY) == (0.9, 0.9, 0.9)
+
+
+@pytest.mark.parametrize(("many", "reads"), [(200, 1), (0, 2)])
+def test_predictions_of_few_cells_are_read_once_for_all_metrics(
+    many: int, reads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, rows = filled(tmp_path, keeps_predictions=True)
-    with_levels = levelled(folder, rows)
-    (cell, *_), *_ = cells_of_folder(tmp_path)
-    read_again = trials_of(read_results([cell]), 0, ACCURACY)
-    monkeypatch.setattr(reporting.levels, "read_predictions", None)
+    fill_store(tmp_path, datasets=1, trials=TRIALS, pretrains=("none",))
+    read, found = cell_results.read_predictions, []
+    monkeypatch.setattr(cell_results, "read_predictions", lambda stored: found.append(stored) or read(stored))
+    for module in ("cell_results", "levels"):
+        monkeypatch.setattr(f"scarf_lightning.reporting.{module}.MANY", many)
+    results = read_results(cells_of_folder(tmp_path)[0])
 
-    found = trials_of(read_results([replace(cell, rows=with_levels)]), 0, ACCURACY)
-
-    assert found is with_levels.trials["accuracy"]
-    assert found.values == read_again.values
-    assert found.level(ACCURACY) == read_again.level(ACCURACY)
+    for metric in (ACCURACY, metric_named("auroc"), ACCURACY):
+        assert len(trials_of(results, 0, metric).rows) == TRIALS
+    assert len(found) == reads

@@ -6,8 +6,8 @@ import pytest
 
 from scarf_lightning.cli.tables import cell_table
 from scarf_lightning.loggers.view import cell_view
-from scarf_lightning.metrics import Metric, register
-from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
+from scarf_lightning.metrics import Metric, metric_named, register
+from scarf_lightning.reporting.cell_results import cells_of_folder, narrowed, read_results
 from scarf_lightning.reporting.drawings import read_drawings
 from scarf_lightning.reporting.making import make_report
 from scarf_lightning.reporting.report_options import ReportOptions
@@ -32,8 +32,8 @@ def test_a_plugins_metric_is_everywhere(tmp_path: Path) -> None:
     table = load(tmp_path)
     assert table.groupby("pretrain")["worst"].mean().round(3).to_dict() == {"none": 5.045, "scarf": 1.045}
     assert cell_view(fingerprints["scarf"], tmp_path, group="g").summary["worst"] == pytest.approx(1.045)
-    rows = table[table["pretrain"] == "scarf"].to_dict("records")
-    assert "worst loss" in list(cell_table({}, rows).columns[0].cells)  # type: ignore[arg-type]
+    scarf = read_results(narrowed(cells_of_folder(tmp_path)[0], ["pretrain=scarf"]))
+    assert "worst loss" in list(cell_table(scarf, metric_named("worst")).columns[0].cells)
     drawings = read_drawings([{"draw": "win_matrix", "title": "t", "compare": "pretrain"}], "mine")
     results, options = read_results(cells_of_folder(tmp_path)[0]), ReportOptions(metric="worst")
     report = make_report(results, drawings, options, title="t", command="")

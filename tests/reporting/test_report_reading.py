@@ -201,13 +201,6 @@ def test_readings_of_one_file_are_one_dataset(tmp_path: Path) -> None:
     cells, *_ = cells_of_folder(tmp_path / "files")
     assert {cell.axes["dataset"] for cell in cells} == {"mine (111111)", "mine (222222)", "mine"}
 
-    # A column of numbers that is called numeric: the table is the same, and so is its hash.
-    leave(tmp_path / "alike", range(2), name="mine", dataset=of_file(numeric=["a"]), pretrain="none")
-    leave(tmp_path / "alike", range(2), name="mine", dataset=of_file())
-    results = read_results(cells_of_folder(tmp_path / "alike")[0])
-    assert "dataset.numeric" not in results.axes
-    assert results.different == ["pretrain"]
-
 
 def test_options_that_set_several_are_a_column_if_all_cells_name_them() -> None:
     def named(*overrides: str) -> ReportedCell:

@@ -1,15 +1,18 @@
 """What a run says at its end."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
-from scarf_lightning.reporting.run_results import check_reference, compared_run
+from scarf_lightning.reporting.run_results import answer_in_words, answers_of_run, check_reference
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
+from scarf_lightning.sweeping.folders import SweepFile
 from tests.cells import finish, results_in, some_cell, some_config
 
 USUAL = columns(some_config())
@@ -22,9 +25,7 @@ def cells(folder: Path, trials: int = 10) -> list[Cell]:
 
 def said(asked: list[Cell]) -> list[str]:
     request = ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL)
-    surveyed = survey(asked)
-    run = compared_run(request, surveyed)
-    return run.in_words
+    return answer_in_words(answers_of_run(request, survey(asked)))
 
 
 def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> None:
@@ -57,6 +58,30 @@ def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(t
     for cell in diverged:
         finish(cell, accuracy=None, diverged="finetune")
     assert said(diverged) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "paper", "chosen"),
+    [
+        ((None, None), None, "balanced_accuracy"),
+        ((None, None), "Figure 3", "accuracy"),
+        (("auroc", "auroc"), "Figure 3", "auroc"),
+        (("auroc", "log_loss"), None, "balanced_accuracy"),
+    ],
+)
+def test_the_metric_is_that_of_all_cells_or_of_the_target_and_of_the_papers_sweeps(
+    asked: tuple[str | None, ...], paper: str | None, chosen: str, tmp_path: Path
+) -> None:
+    """One of the classes is rare, and the paper measures by accuracy however rare it is."""
+    surveyed = []
+    for cell, metric in zip(cells(tmp_path), asked, strict=True):
+        finish(cell)
+        (found,) = survey([replace(cell, config=replace(cell.config, metric=metric))])
+        surveyed.append(replace(found, target=Classes(("a", "b"), 0.05)))
+    sweep = SweepFile("mine", "title", [{"pretrain": ["none"]}], paper=paper)
+    request = ExpandedSweep([each.cell for each in surveyed], sweep, usual=USUAL)
+
+    assert answers_of_run(request, surveyed).options.measure.name == chosen
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.run_settings import CacheSettings
 from scarf_lightning.options.settings import DatasetSettings, TrainerSettings
@@ -17,8 +16,7 @@ from scarf_lightning.results import (
     keep_failure,
     note_data,
 )
-from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, chosen_metric, distinct, survey
-from scarf_lightning.sweeping.folders import SweepFile
+from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, distinct, survey
 from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell
 from tests.composing import cells_of
 
@@ -44,32 +42,6 @@ def test_equal_cells_have_one_key_before_their_data_are_known() -> None:
     assert some_cell(pretrain="none").key == some_cell("x", pretrain="none", corruption=mean, trials=9).key
     assert some_cell().key != some_cell(corruption=mean).key
     assert some_cell().key != some_cell(dataset=DatasetSettings("openml", 1510, "wdbc")).key
-
-
-@pytest.mark.parametrize(
-    ("asked", "chosen"), [(("auroc", None), "auroc"), (("auroc", "log_loss"), "accuracy"), ((None, None), "accuracy")]
-)
-def test_the_metric_of_a_run_is_the_one_that_all_its_cells_ask_for(asked: tuple[str | None, ...], chosen: str) -> None:
-    surveyed = survey(
-        [
-            replace(some_cell(pretrain=name), config=replace(some_cell(pretrain=name).config, metric=metric))
-            for name, metric in zip(("scarf", "none"), asked, strict=True)
-        ]
-    )
-
-    assert chosen_metric(surveyed).name == chosen
-
-
-@pytest.mark.parametrize(("paper", "leads"), [("Figure 3", "accuracy"), (None, "balanced_accuracy")])
-def test_the_papers_sweeps_are_measured_as_the_paper_measures(paper: str | None, leads: str) -> None:
-    rare = Classes(("a", "b"), 0.05)
-    (each,) = survey([some_cell(pretrain="none")])
-    surveyed = [replace(each, target=rare)]
-    sweep = SweepFile("mine", "title", [{"pretrain": ["none"]}], paper=paper)
-
-    assert chosen_metric(surveyed, sweep).name == leads
-    asked = replace(each.cell, config=replace(each.cell.config, metric="auroc"))
-    assert chosen_metric([replace(each, cell=asked, target=rare)], sweep).name == "auroc"
 
 
 def test_a_pretraining_is_shared_by_methods_and_regimes_and_by_nothing_else() -> None:

@@ -12,7 +12,7 @@ from ...intervals import student_quantile
 from ...verdicts import cell_means
 from ..blocks import Block, Picture, named, table
 from ..cell_results import CellResults, curves_of
-from ..competitors import named_cells, named_competitors, need
+from ..competitors import named_competitors, need
 from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, PAGE, colour, new_figure, styled
@@ -38,7 +38,7 @@ class LossCurves(Drawing):
         curves = curves_of(results, drawn.index)
         if not (curves["phase"] == "pretrain").any():
             raise UsageError("These cells have kept no curves of pre-training.")
-        curves["panel"] = curves["cell"].map(named_cells(results, drawn))
+        curves["panel"] = curves["cell"].map(results.names)
         curves["line"] = curves["cell"].astype(str) + " " + curves["trial"].astype(str)
         caption = f"Each trial faint, and their mean.{first_of(len(drawn), len(chosen))}"
         return [Picture(name, loss_curves(curves), caption)]

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from ...data.targets import Classes, Number, Target
 from ...errors import UsageError
-from ...results import read_predictions
 from ..blocks import Block, Picture
 from ..cell_results import CellResults
-from ..competitors import named_cells
 from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, PAGE, new_figure, styled
@@ -57,18 +55,13 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
         UsageError: none has kept any.
     """
     predicted = []
-    for label, name in named_cells(results, cells).items():
-        cell = int(str(label))
-        wanted, stored = results.trials_of(cell)["trial"].tolist(), results.stored_of(cell)
-        if not wanted or stored is None:
-            continue
-        predictions, damaged = read_predictions(stored)
-        results.damaged.update(damaged)
+    for cell in map(int, cells.index):
+        wanted, predictions = results.values_of(cell, "trial"), results.predictions_of(cell)
         trials = [predictions[trial] for trial in wanted if trial in predictions]
         if trials and isinstance(trials[0].target, kind):
             labels = np.concatenate([each.labels for each in trials])
             values = np.concatenate([each.values for each in trials])
-            predicted.append(PredictedCell(name, trials[0].target, labels, values))
+            predicted.append(PredictedCell(results.names[cell], trials[0].target, labels, values))
     if not predicted:
         raise UsageError(
             f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=80 force=true trains them again."
