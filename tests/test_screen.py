@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from scarf_lightning.cli.tables import cell_table, sweep_table, title
+from scarf_lightning.metrics import metric_named
 from scarf_lightning.screen import WIDTH_WITHOUT_TERMINAL, command_line, doing, escaped, screen, silent
-from tests.cells import some_record
+from tests.reporting.cell_results import a_cell, results_of
 
 
 @pytest.fixture(autouse=True)
@@ -70,20 +71,21 @@ def test_standard_error_has_a_screen_of_its_own(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr() == ("right\n", "wrong\n")
 
 
+ACCURACY = metric_named("accuracy")
 HOSTILE = "[/red] [bold]x[/] :smile: \x1b[31m\x00"
 SHOWN = r"[/red] [bold]x[/] :smile: \x1b[31m\x00"
 
 
 def test_tables_in_a_file_have_no_colours_and_names_are_shown_to_the_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", written := io.StringIO())
-    row = {"dataset": HOSTILE, "regime": "full"}
+    one = results_of([a_cell([0.5, 0.51], dataset=HOSTILE)])
 
-    screen().print(title([row], ["regime"]))
-    screen().print(sweep_table([(row, []), (row | {"dataset": "other"}, [])]))
-    screen().print(cell_table({}, some_record(range(2)).rows))
+    screen().print(title(one, ["regime"]))
+    screen().print(sweep_table(results_of([a_cell(dataset=HOSTILE), a_cell([0.5])]), ACCURACY))
+    screen().print(cell_table(one, ACCURACY))
 
     sentence, *table = written.getvalue().splitlines()
-    assert sentence == f"dataset={SHOWN}, regime=full"
+    assert sentence.startswith(f"dataset={SHOWN}, ")
     assert any(SHOWN in line for line in table)
     assert "0.5050" in written.getvalue()
     assert "\x1b" not in written.getvalue()

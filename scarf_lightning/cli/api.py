@@ -137,7 +137,4 @@ def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
     # An array of jobs that is left in the queue has trained nothing yet.
     if not wanted:
         return pd.DataFrame()
-    # One frame keeps its types, which a concatenation may change.
-    if len(wanted) == 1:
-        return wanted[0].reset_index(drop=True)
     return pd.concat(wanted, ignore_index=True)

@@ -11,7 +11,6 @@ import sys
 import warnings
 from argparse import ArgumentError, Namespace
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from ..sweeping.folders import CONF
 from ..version import __version__
 from .own_parts import refuse_untaken
 from .signals import Terminated, ended_by_signals
-from .streams import give_up_full_output, is_reader_gone, prepare_streams, written_together
+from .streams import give_up_full_output, prepare_streams
 
 if TYPE_CHECKING:
     from .report_command import WrittenReport
@@ -42,7 +41,6 @@ USAGE = """\
 """
 
 HELP = frozenset({"-h", "--help"})
-COMPLETING = {"--shell-completion", "-sc"}
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 REFUSED = {
@@ -61,12 +59,8 @@ def run_train(arguments: list[str]) -> None:
     if "--version" in arguments:
         sys.stdout.write(f"scarf-lightning {__version__}\n")
         return
-    flags = [argument.partition("=")[0] for argument in arguments]
-    # Hydra's completion knows the words of train.py, and none of scarf's sub-commands.
-    if not COMPLETING.isdisjoint(flags) and Path(sys.argv[0]).stem == "scarf":
-        raise UsageError('Hydra completes the words of train.py: eval "$(python train.py -sc install=bash)".')
     # A program may read what these flags print, so no line of ours goes before it.
-    shows_one = any(flag in SHOWING for flag in flags)
+    shows_one = any(argument.partition("=")[0] in SHOWING for argument in arguments)
     if not shows_one:
         sys.stderr.write(READING)
 
@@ -97,14 +91,13 @@ def run_train(arguments: list[str]) -> None:
         sys.argv[1:] = [*flags, *asked]
         offer(plugins)
         main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
-        with written_together() if shows_one else nullcontext():
-            try:
-                main(train_job)()
-            # Hydra ends the process after its page of help.
-            except SystemExit as ended:
-                if ended.code or not given.help:
-                    raise
-                sys.stdout.write(_documented(given.overrides))
+        try:
+            main(train_job)()
+        # Hydra ends the process after its page of help.
+        except SystemExit as ended:
+            if ended.code or not given.help:
+                raise
+            sys.stdout.write(_documented(given.overrides))
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
@@ -191,6 +184,8 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     try:
         with ended_by_signals():
             status = command(arguments)
+        # Output that nobody reads fails here, and not when Python ends.
+        sys.stdout.flush()
     # A shell reports a process that a signal ended by 128 and the signal's number, and so do we.
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")
@@ -198,10 +193,11 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     except Terminated:
         sys.stderr.write("Ended by SIGTERM; the same command goes on where it ended.\n")
         return 128 + signal.SIGTERM
+    # Nobody reads on, as after ``| head``: reported as the shell reports a program that wrote on.
+    except BrokenPipeError:
+        give_up_full_output()
+        return 128 + signal.SIGPIPE
     except Exception as error:
-        # As the shell reports a program that wrote on.
-        if isinstance(error, BrokenPipeError) and is_reader_gone():
-            return 128 + signal.SIGPIPE
         give_up_full_output()
         problem = _problem(error)
         # A mistake in the code keeps its traceback.

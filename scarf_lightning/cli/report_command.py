@@ -2,19 +2,17 @@
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..errors import NoSubjectError, UsageError, not_an_option
+from ..errors import NoSubjectError, UsageError
 from ..importing import require_report
-from ..options import Config, load_plugins
-from ..options.axes import AXES
+from ..options import load_plugins
 from ..options.checking import checked
 from ..options.paths import expanded
-from ..reporting.blocks import Table
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
 from ..reporting.questions import Answers
 from ..reporting.report_options import NAMES, ReportOptions
@@ -73,15 +71,15 @@ class WrittenReport:
         answer: in sentences.
         notes: sentences on what it covers and what is missing.
         effects: the frame of effects, see `scarf_lightning.verdicts.frame_of`; empty if nothing is compared.
-        tables: of the page, by the names of their files in its folder ``tables``: ``effects``, or ``ablation`` of a
-            star, with the level of each side; ``means`` of a product; ``worth`` in labels.
+        tables: the frames of the page's tables, by the names of their files in its folder ``tables``: ``effects``, or
+            ``ablation`` of a star, with the level of each side; ``means`` of a product; ``worth`` in labels.
     """
 
     index: Path
     answer: list[str]
     notes: list[str]
     effects: pd.DataFrame
-    tables: dict[str, Table]
+    tables: dict[str, pd.DataFrame]
 
     @property
     def is_open(self) -> bool:
@@ -148,7 +146,8 @@ def report(
     )
     index = write_report(page, expanded(out or f"reports/{subject.name}"))
     page.answers.remember()
-    return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, page.tables)
+    frames = {name: table.data for name, table in page.tables.items()}
+    return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, frames)
 
 
 def log_sweep(answers: Answers, surveyed: Sequence[SurveyedCell], request: ExpandedSweep) -> list[str]:
@@ -212,14 +211,6 @@ def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str |
 
     if results is not None:
         return _folder_subject(expanded(results), overrides, plugins, row_of)
-    # Such as +experiment=NAME, of the file experiment/NAME.yaml.
-    of_user = [group.name for folder in compose.folders for group in folder.iterdir()]
-    known = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES), *of_user]
-    for override in overrides:
-        # Cells would refuse it without naming the options of a report.
-        key = override.partition("=")[0].lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0]
-        if key not in known:
-            raise UsageError(not_an_option(key, "the options", (*OPTIONS, *known), full_list="scarf report --help"))
     return _sweep_subject(overrides, compose, row_of)
 
 

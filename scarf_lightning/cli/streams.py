@@ -1,11 +1,9 @@
 """The three streams of a command: made such that whatever was done to them from outside, the command does its work."""
 
 import io
+import logging
 import os
-import select
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
 
 from ..screen import HANDLER
 
@@ -24,37 +22,16 @@ def prepare_streams() -> None:
         # A notebook, or a test, has streams of its own. A pipe shows a line when it is written.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, errors=HANDLER)
-
-
-def is_reader_gone() -> bool:
-    """True if nobody reads standard output, as after ``| head``. Nothing more is written to it then."""
-    pipe = select.poll()
-    pipe.register(sys.stdout, select.POLLOUT)
-    is_gone = any(event & select.POLLERR for _, event in pipe.poll(0))
-    if is_gone:
-        _give_up_output()
-    return is_gone
+    # Hydra logs what its flags show, and logging would complain of each line that nobody reads.
+    logging.raiseExceptions = False
 
 
 def give_up_full_output() -> None:
-    """Write nothing more to a standard output that takes nothing, as on a full disk."""
+    """Write nothing more to a standard output that takes nothing, as on a full disk or where nobody reads it.
+
+    Python would flush what is left of it at the end, complain, and exit with status 120.
+    """
     try:
         sys.stdout.flush()
     except OSError:
-        _give_up_output()
-
-
-def _give_up_output() -> None:
-    """Lead standard output nowhere. Python would flush what is left of it at the end, complain, and exit with 120."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def written_together() -> Iterator[None]:
-    """Write what the block prints at its end. Hydra logs it, and logging complains of each line that nobody reads."""
-    printed = io.StringIO()
-    try:
-        with redirect_stdout(printed):
-            yield
-    finally:
-        sys.stdout.write(printed.getvalue())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

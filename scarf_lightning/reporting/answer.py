@@ -1,5 +1,7 @@
 """The first screen: the answer in sentences, a picture and a table."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from ..errors import counted
@@ -14,7 +16,6 @@ from .effects import effects_picture, label_curve
 from .levels import level_of
 from .names import setting_name
 from .questions import Answers
-from .report_options import ReportOptions
 from .worth_table import worth_in_words, worth_table
 
 
@@ -23,7 +24,7 @@ def answer_sections(answers: Answers) -> list[Section]:
     then the rest of what is known of it."""
     results, options = answers.results, answers.options
     if not answers.effects:
-        levels = _without_comparison(results, options)
+        levels = _without_comparison(results, options.measure)
         return [Section("summary", "The answer", [*levels, *map(Paragraph, answers.reservations)])]
     texts = [*answers.in_words, *worth_in_words(answers.worths)]
     is_curve = answers.comparisons[0].labels is not None and answers.product is None
@@ -65,30 +66,25 @@ def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
     return blocks
 
 
-def _without_comparison(results: CellResults, options: ReportOptions) -> list[Block]:
+def _without_comparison(results: CellResults, metric: Metric) -> list[Block]:
     """The levels of cells that are compared with nothing."""
-    metric = options.measure
-    finished = results.cells[results.cells["finished"] > 0]
-    are_all_without = results.cells["pretrain"].eq("none").all()
+    finished = [cell for cell, row in results.rows.items() if row["finished"]]
     # Cells without pre-training need a rival, and pre-trained ones themselves without it.
-    other = "pretrain=scarf or method=logistic" if are_all_without else "pretrain=none"
-    text = f"These cells have nothing to be compared with; train a reference on the same data, such as {other}."
-    if len(finished) == 1 and results.trials[metric.name].count() > 0:
-        cell = int(finished.index[0])
-        name = setting_name(results.rows[cell], ["pretrain", "method"])
+    is_pretrained = any(row["pretrain"] != "none" for row in results.rows.values())
+    other = "pretrain=none" if is_pretrained else "pretrain=scarf or method=logistic"
+    texts = [f"There is nothing to compare with; train a reference on the same data, such as {other}."]
+    if len(finished) == 1:
+        (cell,) = finished
+        name = f"{setting_name(results.rows[cell], ['pretrain', 'method'])} on {results.rows[cell]['dataset']}"
         level = level_in_words(level_of(results, cell, metric), metric)
-        trials = counted(results.trials[metric.name].count(), "trial")
-        text = (
-            f"{name} on {results.rows[cell]['dataset']}: {level} in {trials}. There is nothing to compare it with; "
-            f"train a reference on the same data, such as {other}."
-        )
-    return [Paragraph(text), _levels(results, finished)]
+        texts = [f"{name}: {level} in {counted(results.trials[metric.name].count(), 'trial')}.", *texts]
+    return [*map(Paragraph, texts), _levels(results, finished)]
 
 
-def _levels(results: CellResults, finished: pd.DataFrame) -> Table:
+def _levels(results: CellResults, cells: Sequence[int]) -> Table:
     """Every metric of every cell that has a trial."""
     lines, data = [], []
-    for cell in map(int, finished.index):
+    for cell in cells:
         name = results.names[cell]
         for metric in metrics():
             n = results.trials_of(cell)[metric.name].count()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -95,11 +94,6 @@ class Table:
         for row in self.rows:
             lines.append([bold.format(escape(each.text)) if each.best else escape(each.text) for each in row])
         return lines
-
-    def _repr_html_(self) -> str:
-        """The table in a notebook."""
-        shown = pd.DataFrame(self.texts(str), columns=self.columns)
-        return f"<p>{escape(self.caption)}</p>{shown.to_html(index=False)}"
 
 
 Block = Paragraph | Picture | Table

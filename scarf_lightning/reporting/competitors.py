@@ -157,16 +157,8 @@ def grid_over_reference(
             grid[row, column] = (name, references[row])
         elif row not in alone:
             alone.append(row)
-    return GridOverReference(competitors, grid, _reference_in_words(results, columns, reference), alone)
-
-
-def _reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
-    """The name of the reference in a figure: that of its cells by these columns."""
-    for row in results.rows.values():
-        setting = _joined(row[column] for column in columns)
-        if setting == reference:
-            return setting_name(row, columns)
-    return reference
+    is_reference = [setting == reference for setting in settings]
+    return GridOverReference(competitors, grid, column_names[is_reference].iloc[0], alone)
 
 
 def _joined(setting: Iterable[Any]) -> str:

@@ -15,7 +15,7 @@ from ..metrics import Metric
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.effects import Cell, Effect, level_over
 from ..verdicts.verdict import Basis
-from ..verdicts.words import effect_in_words, references, shown_answer, unsigned
+from ..verdicts.words import references, shown_answer, unsigned
 from .blocks import Picture
 from .names import shortened
 from .report_options import ReportOptions
@@ -43,19 +43,14 @@ MOST_ROWS = 20
 def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Picture:
     """The first effects with their intervals."""
     metric, effects = options.measure, effects[:MOST_ROWS]
-    words, kinds = [], []
-    for effect in effects:
-        words.append(f"{effect.label}: {effect_in_words(effect, metric)}, {shown_answer(effect)}")
-        kind = KINDS[effect.verdict.basis]
-        # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
-        if kind and kind not in kinds and not math.isnan(effect.verdict.low):
-            kinds.append(kind)
+    # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
+    known = [KINDS[effect.verdict.basis] for effect in effects if not math.isnan(effect.verdict.low)]
+    kinds = list(filter(None, dict.fromkeys(known)))
     interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
     size = unsigned(options.rope, metric)
     return Picture(
         "effects",
         effects_figure(effects, metric, options.rope),
-        alt=f"Improvement in {metric.label} with 95 % intervals. {'; '.join(words)}.",
         caption=f"Improvement in {metric.label} over {references(effects)}{interval}. Grey band: up to "
         f"{size}, of no consequence; hollow point: size open; grey: undecided.",
     )
@@ -114,14 +109,9 @@ def label_curve(options: ReportOptions, effects: Sequence[Effect]) -> Picture:
             if cell not in points:
                 points.append(cell)
     lines = {name: [_point(cells, metric) for cells in curve.values()] for name, curve in by_name.items()}
-    words = []
-    for name, line in lines.items():
-        levels = [f"{metric.shown(level.mean)} with {n_labels:g}" for n_labels, level in line]
-        words.append(f"{name}: {', '.join(levels)}")
     return Picture(
         "label-curve",
         label_curve_figure(lines, metric, len(references)),
-        alt=f"{metric.heading} over the number of labels. {'; '.join(words)}.",
         caption=f"{capitalised(metric.heading)} over the number of labels, those that validate included: mean and its "
         "95 % interval. Competitors share splits, so two may differ although their intervals overlap.",
     )

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
-from statistics import median
-from typing import Any
+from dataclasses import replace
 
 from ..intervals import SIZES, Interval, median_sizes, overlap_ratio
 from ..metrics import Metric
@@ -46,14 +45,14 @@ def _measured_trials(results: CellResults, cell: int, metrics: Sequence[Metric])
         for name, tested in rows_by_metric(metrics, kept.values, kept.labels, kept.rows).items():
             if trial in values[name]:
                 rows[name][trial] = measured(tested, values[name][trial])
-    n_test, n_labelled = (_median(results.values_of(cell, name)) for name in ("n_test", "n_labelled"))
-    ratio = overlap_ratio(*median_sizes({name: results.values_of(cell, name) for name in SIZES}))
-    split = results.rows[cell].get("split")
-    return [Trials(values[each.name], rows[each.name], split, n_labelled, ratio, n_test) for each in metrics]
-
-
-def _median(sizes: Sequence[Any]) -> float:
-    """The number of rows of the median trial; infinite if results of an old version do not hold it."""
-    # NaN is no number of rows, and a share below one is that of an old version.
-    known = [size for size in sizes if size is not None and size >= 1]
-    return median(known) if known else math.inf
+    sizes = median_sizes({name: results.values_of(cell, name) for name in SIZES})
+    n_test, _, n_labelled = sizes
+    alike = Trials(
+        {},
+        split=results.rows[cell].get("split"),
+        n_trained=n_labelled or math.inf,
+        test_to_train=overlap_ratio(*sizes),
+        # Rows of an older version say their shares alone, which are below 1.
+        n_test=n_test if n_test >= 1 else math.inf,
+    )
+    return [replace(alike, values=values[each.name], rows=rows[each.name]) for each in metrics]

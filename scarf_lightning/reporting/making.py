@@ -196,9 +196,8 @@ def completeness(results: CellResults) -> str:
     # By name, so that a reader can ask for the cells that are missing.
     missing = []
     for cell, finished, wanted, failure in unfinished[["finished", "wanted", "failure"]].itertuples():
-        reason = (failure or "").strip().splitlines()
         # Python puts the error last, below the lines of code that led to it.
-        why = f": {reason[-1 if reason[0].startswith('Traceback') else 0]}" if reason else ""
+        why = f": {failure.strip().splitlines()[-1]}" if failure else ""
         missing.append(f"{results.names[cell]} ({finished} of {wanted} trials{why})")
     n_whole = len(cells) - len(unfinished)
     return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."

@@ -90,13 +90,12 @@ class Answers:
         # A folder may hold tables of classes and of numbers, and one metric measures only one kind.
         metric, results = self.options.measure, self.results
         other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
-        if not other:
+        datasets = dict.fromkeys(str(results.rows[label]["dataset"]) for label in other)
+        if not datasets:
             return ""
-        datasets = [str(each) for each in dict.fromkeys(results.cells.loc[other, "dataset"])]
-        kinds = dict.fromkeys(results.targets[label].name for label in other)
         return (
-            f"{metric.label} does not measure {named(datasets)}, whose target is of another kind: "
-            f"{named(list(kinds))}. Name another metric=, or report these datasets by themselves."
+            f"{metric.label} does not measure {named(list(datasets))}, whose target is of another kind: name another "
+            "metric=, or report these datasets by themselves."
         )
 
 

@@ -1,17 +1,15 @@
 """Style of all figures: widths and letters of a paper, colours that colour-blind readers can distinguish."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any
 
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 COLUMN, PAGE = 3.35, 6.75
 """Widths in inches: of a column, of both."""
@@ -42,17 +40,11 @@ _matplotlib = RLock()
 
 
 @contextmanager
-def _settings() -> Iterator[None]:
-    """Matplotlib has our settings while the block runs, in one thread at a time: they are those of the whole process,
-    and are put back as the block found them."""
+def styled() -> Iterator[None]:
+    """Matplotlib has our settings while the block, or a function that this decorates, runs, in one thread at a time:
+    they are those of the whole process, and are put back as the block found them."""
     with _matplotlib, style.context(["default", STYLE]):
         yield
-
-
-def styled() -> Callable[[F], F]:
-    """Decorate a function that makes a figure: matplotlib has these settings while it runs."""
-    decorator: Callable[[F], F] = _settings()
-    return decorator
 
 
 def new_figure(
@@ -68,7 +60,7 @@ def new_figure(
 def drawn(figure: Figure) -> dict[str, bytes]:
     """The contents of files of a figure, by their endings."""
     contents = {}
-    with _settings():
+    with styled():
         # Laid out once, the figure has the same places in both files.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")

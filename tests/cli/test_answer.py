@@ -51,7 +51,7 @@ def test_an_own_file_is_answered_with_its_page(tmp_path: Path, monkeypatch: pyte
     assert ran.returncode == 0, ran.stderr
     monkeypatch.chdir(tmp_path)
     written = scarf_lightning.report([*asked], out="page")
-    effects = written.tables["effects"].data.set_index(["what", "context"])
+    effects = written.tables["effects"].set_index(["what", "context"])
     control, scarf = "pretrain=none, method=control", "pretrain=scarf, method=control"
     assert effects["answer"][control].to_dict() == dict.fromkeys(("all labels", "20 labels"), "reference")
     assert (scarf, "20 labels") in effects.index

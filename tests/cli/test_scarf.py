@@ -42,10 +42,6 @@ def test_every_command_has_a_page_of_help(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         ("trian a.csv", "scarf has no command trian. Did you mean train? Its commands are: "),
-        (
-            "train -sc install=bash",
-            'Hydra completes the words of train.py: eval "$(python train.py -sc',
-        ),
         ("check", "scarf check takes one MODULE."),
         ("results nowhere", "nowhere holds no results; train a cell first, or name another folder."),
         ("results a b", "scarf results takes one FOLDER."),

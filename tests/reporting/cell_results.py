@@ -11,7 +11,8 @@ from scipy import stats
 
 from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import metrics
-from scarf_lightning.reporting.cell_results import SECONDS, CellResults
+from scarf_lightning.reporting.cell_results import COUNTS, SECONDS, CellResults
+from scarf_lightning.results.store import FLAGS
 
 ALIKE = {"dataset": "iris", "regime": "full", "pretrain": "none", "method": "control", "network": "mlp"}
 """The columns of a cell that chooses nothing."""
@@ -46,16 +47,7 @@ def results_of(
         {c: pd.Series([cell.get(c) for cell in described], dtype=kinds.get(c, object)) for c in columns}
     )
     trials = pd.DataFrame(rows, columns=["cell", "trial", "diverged", metric, "finetune_epochs"])
-    every = [
-        *dict.fromkeys(each.name for each in metrics()),
-        "n_train",
-        "n_test",
-        "n_labelled",
-        "n_labels",
-        "one_class",
-        "worse_than_frequencies",
-        *SECONDS,
-    ]
+    every = [*(each.name for each in metrics()), *COUNTS, *FLAGS, *SECONDS]
     return CellResults(
         frame,
         trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]),

@@ -97,7 +97,7 @@ def test_readings_are_compared_with_all_columns() -> None:
     results = results_of(cells, usual={"dataset.drop": "null"})
 
     assert compared(results) == [(f"dataset.drop=[{name}]", "dataset.drop=null", "") for name in "ab"]
-    assert title_of(results) == "Which columns matter on iris?"
+    assert title_of(results) == "Which dataset.drop is best on iris?"
 
 
 THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])

@@ -97,10 +97,7 @@ def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
     kinds = {"iris": Classes(("a", "b")), "diabetes": Number("y")}
     both = replace(results, targets={n: kinds[name] for n, name in enumerate(results.cells["dataset"])})
 
-    assert note(both, "accuracy") == (
-        "accuracy does not measure diabetes, whose target is of another kind: number. Name another metric=, or report "
-        "these datasets by themselves."
-    )
+    assert "does not measure diabetes, whose target is of another kind" in note(both, "accuracy")
     assert "does not measure iris" in note(both, "rmse")
     assert note(results, "rmse") == ""
 

@@ -1,5 +1,5 @@
 """Drawings of a report: one file a drawing, its figure in it. A subclass of `Drawing` with a name is an option."""
 
-from .drawing import Drawing, check_drawings, draw_all, read_drawings
+from .drawing import Drawing, draw_all, read_drawings
 
-__all__ = ["Drawing", "check_drawings", "draw_all", "read_drawings"]
+__all__ = ["Drawing", "draw_all", "read_drawings"]

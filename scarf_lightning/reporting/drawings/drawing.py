@@ -105,35 +105,31 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
             if value == []:
                 raise UsageError(f"{place}: {key} names no column.")
         try:
-            drawings.append(checked(known[name], values, exact=True))
+            drawing = checked(known[name], values, exact=True)
+            _check_names(drawing)
+            drawings.append(drawing)
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from error
     return drawings
 
 
-def check_drawings(drawings: Sequence[Drawing], file: str) -> None:
-    """Check the columns and metrics that drawings name, before there are cells to draw.
+def _check_names(drawing: Drawing) -> None:
+    """Check the columns and the metric that a drawing names, before there are cells to draw.
 
     Raises:
-        UsageError: a column is of no axis or section of options, or a metric is unknown.
+        UsageError: a column is of no axis or section of options, or the metric is unknown.
     """
+    columns = list(drawing.where)
+    for each in fields(drawing):
+        value = getattr(drawing, each.name)
+        if each.name not in NO_COLUMNS:
+            columns += [value] if isinstance(value, str) else value
     sections = sorted(field_names(Config).difference(OF_THE_RUN))
-    for number, drawing in enumerate(drawings, start=1):
-        place = f"{file}, drawing {number} of report"
-        columns = list(drawing.where)
-        for each in fields(drawing):
-            value = getattr(drawing, each.name)
-            if each.name not in NO_COLUMNS:
-                columns += [value] if isinstance(value, str) else value
-        for column in columns:
-            section = column.partition(".")[0]
-            if section not in sections:
-                fault = f"{place}: {column} is no column of results"
-                raise UsageError(unknown_name(fault, section, sections, "their sections"))
-        try:
-            metric_named(drawing.metric or Classes.usual_metric)
-        except UsageError as error:
-            raise UsageError(f"{place}: {error}") from error
+    for column in columns:
+        section = column.partition(".")[0]
+        if section not in sections:
+            raise UsageError(unknown_name(f"{column} is no column of results", section, sections, "their sections"))
+    metric_named(drawing.metric or Classes.usual_metric)
 
 
 def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportOptions) -> list[Section]:
