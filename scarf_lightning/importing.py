@@ -3,7 +3,6 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 from .errors import UsageError
@@ -28,32 +27,14 @@ def require(package: str, what: str) -> None:
         what: needs it, as the message begins: ``method=xgboost``, or a file.
 
     Raises:
-        UsageError: it is not installed; the message ends with the command that installs it.
+        UsageError: it is not installed; the message has the command that installs it.
     """
     # The package is looked for, not imported: an import may take seconds.
     if find_spec(package) is None:
+        extra = EXTRAS.get(package, package)
         raise UsageError(
-            f"{what} needs the package {package.rpartition('.')[2]}: {installing(EXTRAS.get(package, package))}."
+            f"{what} needs the package {package.rpartition('.')[2]}: pip install '.[{extra}]' in a clone brings it."
         )
-
-
-def installing(extra: str) -> str:
-    """The command that installs the packages of an extra, for a checkout and an installed wheel alike.
-
-    >>> installing("xlsx")
-    "pip install 'openpyxl>=3.1.5'"
-    """
-    try:
-        requirements = requires("scarf-lightning") or []
-    except PackageNotFoundError:
-        # Nobody has installed a checkout that is run from its folder.
-        return f"pip install '.[{extra}]'"
-    packages = []
-    for requirement in requirements:
-        package, _, condition = requirement.partition(";")
-        if f'extra == "{extra}"' in condition.replace("'", '"'):
-            packages.append(f"'{package.strip()}'")
-    return f"pip install {' '.join(packages)}"
 
 
 def require_report(what: str) -> None:

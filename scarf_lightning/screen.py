@@ -1,6 +1,5 @@
 """Output for people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
 
-import codecs
 import re
 import shlex
 import sys
@@ -12,7 +11,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from textwrap import wrap
-from typing import IO, Any
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -25,11 +24,6 @@ NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories that a terminal acts on instead of showing: controls, writing directions, lone surrogates."""
 
-PLAIN = {"–": "-", "−": "-", "—": "-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "±": "+/-", "·": "."}
-"""The signs of our sentences and tables for a stream that has ASCII alone."""
-HANDLER = "scarf_lightning.plain"
-"""The name by which an encoder of Python's writes signs that it lacks as in `PLAIN`, and others as question marks."""
-
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
 
@@ -38,22 +32,18 @@ COMMANDS = {"train.py": "train", "report.py": "report"}
 ACTIVE = frozenset('"$`\\!')
 """The characters that a shell acts on within double quotes."""
 
-# Variables of a context, since threads of a program may run our functions side by side.
-_IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
+_is_silent = ContextVar("_is_silent", default=False)
+"""A variable of a context, since threads of a program may run our functions side by side."""
 
 
 @contextmanager
-def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
-    token = variable.set(value)
+def silent() -> Iterator[None]:
+    """Within this context, consoles show nothing."""
+    token = _is_silent.set(True)
     try:
         yield
     finally:
-        variable.reset(token)
-
-
-def silent() -> AbstractContextManager[None]:
-    """Within this context, consoles show nothing."""
-    return _set(_IS_SILENT, True)
+        _is_silent.reset(token)
 
 
 def program(name: str) -> str:
@@ -107,47 +97,11 @@ def _spreadsheet_text(text: str) -> str:
     return quote + escaped(text)
 
 
-def _plain(error: UnicodeError) -> tuple[str, int]:
-    """The signs that an encoding lacks in letters of ASCII."""
-    assert isinstance(error, UnicodeEncodeError)
-    lacking = error.object[error.start : error.end]
-    return "".join(PLAIN.get(sign, "?") for sign in lacking), error.end
-
-
-codecs.register_error(HANDLER, _plain)
-
-
-class _PlainStream:
-    """A stream of a program's own that gets the signs which its encoding lacks in letters of ASCII."""
-
-    def __init__(self, stream: IO[str], encoding: str) -> None:
-        self._stream, self._encoding = stream, encoding
-
-    def write(self, text: str) -> int:
-        return self._stream.write(text.encode(self._encoding, HANDLER).decode(self._encoding))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
 class Screen(Console):
-    """A console that shows text literally: brackets are no markup, and control characters are escaped. It writes what
-    the stream can take."""
+    """A console that shows text literally: brackets are no markup, and control characters are escaped."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
-
-    @property
-    def file(self) -> IO[str]:
-        stream = super().file
-        # Streams in memory, and those of notebooks, may have none.
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        has_all = encoding.lower().startswith("utf")
-        return stream if has_all else _PlainStream(stream, encoding)  # type: ignore[return-value]
-
-    @file.setter
-    def file(self, stream: IO[str]) -> None:
-        self._file = stream
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(escaped(text), **options)
@@ -164,7 +118,7 @@ class Screen(Console):
 
 def screen(*, stderr: bool = False) -> Screen:
     """A console as wide as the terminal, or wide enough for a table where the output is a file or a pipe."""
-    if _IS_SILENT.get():
+    if _is_silent.get():
         return Screen(quiet=True, force_terminal=False, force_jupyter=False)
     console = Screen(stderr=stderr)
     if console.is_terminal:

@@ -47,12 +47,12 @@ except UsageError as error:
 OURS = ("conf", "hydra_plugins", "scarf_lightning", "sweeps")
 OUTSIDE = ("docs", "notebooks", "paper", "study", "tests", "tools")
 """Folders of the repository that no user's installation has."""
-REPORT = "needs the package matplotlib: pip install 'matplotlib>=3.9' 'jinja2>=3.1' 'markupsafe>=2.1'."
+REPORT = "needs the package matplotlib: pip install '.[report]' in a clone brings it."
 REFUSED = {
-    "dataset=openml dataset.id=31": "OpenML dataset 31 needs the package openml: pip install 'openml<0.16,>=0.15.1' "
-    "'liac-arff>=2.5'.",
-    "logger=wandb seed=7": "logger=wandb needs the package wandb: pip install 'wandb>=0.31' 'wandb-workspaces>=0.4'.",
-    "method=catboost": "method=catboost needs the package catboost: pip install 'catboost<2,>=1.2.8'.",
+    "dataset=openml dataset.id=31": "OpenML dataset 31 needs the package openml: pip install '.[openml]' in a clone "
+    "brings it.",
+    "logger=wandb seed=7": "logger=wandb needs the package wandb: pip install '.[wandb]' in a clone brings it.",
+    "method=catboost": "method=catboost needs the package catboost: pip install '.[catboost]' in a clone brings it.",
 }
 ASKED = ["corruption=mean,marginal", "trials=2", *TINY]
 

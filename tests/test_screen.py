@@ -5,7 +5,6 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.table import Table
 
 from scarf_lightning.cli.tables import cell_table, sweep_table, title
 from scarf_lightning.metrics import metric_named
@@ -29,30 +28,6 @@ def test_a_line_is_wide_enough_for_a_table_without_a_terminal_which_keeps_its_ow
     monkeypatch.setenv("FORCE_COLOR", "1")  # what makes a terminal of anything
     monkeypatch.setattr("sys.stdout", io.StringIO())
     assert screen().width == 20
-
-
-@pytest.mark.parametrize(
-    ("encoding", "expected"),
-    [
-        ("utf-8", "0.3 – 0.5, −×± 中\n┏━".encode()),
-        ("latin-1", b"0.3 - 0.5, -\xd7\xb1 ?\n+-"),
-        ("ascii", b"0.3 - 0.5, -x+/- ?\n+-"),
-    ],
-)
-def test_a_stream_of_a_program_gets_the_signs_that_it_lacks_in_others(
-    encoding: str, expected: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdout", stream := io.TextIOWrapper(written := io.BytesIO(), encoding))
-    table = Table("mean ± sd")
-    table.add_row("0.3 – 0.5")
-
-    screen().print("0.3 – 0.5, −×± 中")
-    screen().print(table)
-
-    stream.flush()
-    assert written.getvalue().startswith(expected)
-    # It is as its program made it.
-    assert (stream.errors, sys.stdout) == ("strict", stream)
 
 
 def test_a_pipe_gets_a_line_on_what_takes_long_and_a_silent_run_none(capsys: pytest.CaptureFixture[str]) -> None:

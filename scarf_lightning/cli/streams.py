@@ -5,8 +5,6 @@ import logging
 import os
 import sys
 
-from ..screen import HANDLER
-
 NAMES = ("stdin", "stdout", "stderr")
 """In the order of their numbers."""
 
@@ -21,7 +19,7 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A notebook, or a test, has streams of its own. A pipe shows a line when it is written.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True, errors=HANDLER)
+            stream.reconfigure(line_buffering=True, errors="replace")
     # Hydra logs what its flags show, and logging would complain of each line that nobody reads.
     logging.raiseExceptions = False
 

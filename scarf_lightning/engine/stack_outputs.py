@@ -12,10 +12,7 @@ from torch import Tensor, nn
 from ..data.datamodule import EVALUATION_ROWS
 from ..networks import Columns, Network
 from ..options.settings import NetworkSettings
-from ..pretexts import Pretext
 from .encoder import Classifier, Networks, TrainingData
-from .lifting import state
-from .pretext_task import LabelHead
 from .stack_data import StackData
 
 
@@ -67,14 +64,3 @@ class StackOutputs(StackData):
         chunks = torch.split(self.on_device(rows), EVALUATION_ROWS, dim=1)
         outputs = [network(self._fetch(chunk)) for chunk in chunks]
         return torch.cat(outputs, dim=1)
-
-    def pretrained_shapes(self, pretext: Pretext) -> dict[str, tuple[tuple[int, ...], str]]:
-        """The shape and the type of each array that `pretrain` gives for one trial, by name."""
-        # Trials differ in their numbers, not in their shapes, so a network of the first trial alone is enough.
-        first, networks = self.trials[:1], nn.ModuleDict()
-        networks["encoder"] = self.networks.encoder(first, learns_missing_values=pretext.learns_missing_values)
-        networks["head"] = self.networks.pretrain_head(first, pretext)
-        if pretext.uses_labels:
-            networks["classifier"] = LabelHead(self.networks.head(first), self.table.target)
-        tensors = state(networks.to(self.hardware.dtype))
-        return {name: (tuple(each.shape[1:]), str(each.dtype)[len("torch.") :]) for name, each in tensors.items()}

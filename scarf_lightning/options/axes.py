@@ -31,14 +31,12 @@ class Axis:
     Attributes:
         base: ``module:Class`` whose subclasses are its parts; None if its choices are settings alone.
         column: its column in results; None if it is no part of a cell.
-        takes_several: whether several of its choices can be made at once, as in ``logger=[csv,wandb]``.
     """
 
     name: str
     meaning: str
     base: str | None = None
     column: str | None = None
-    takes_several: bool = False
 
 
 def _cell_axis(name: str, meaning: str, base: str | None = None) -> Axis:
@@ -63,15 +61,15 @@ AXES = (
     Axis("recipe", "named defaults: the paper's protocol, or practical ones for a table of your own"),
     Axis("debug", "a run that ends in seconds: one trial of two epochs"),
     Axis("trainer", "hardware"),
-    Axis("logger", "where curves are shown, beside the results", takes_several=True),
+    Axis("logger", "where curves are shown, beside the results"),
     Axis("hydra/launcher", "what starts jobs: basic runs one after the other, joblib uses every core"),
 )
 
 BASES = {axis.name: axis.base for axis in AXES if axis.base is not None}
 """For each axis of parts the class that they inherit from. Looking them up imports torch."""
 
-SEVERAL = {axis.name for axis in AXES if axis.takes_several}
-"""The axes of which several choices can be made at once."""
+SEVERAL = {"logger"}
+"""The axes of which several choices can be made at once, as in ``logger=[csv,wandb]``."""
 
 COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 """The axes' columns in results, in the order of tables."""

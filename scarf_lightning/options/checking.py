@@ -5,6 +5,7 @@ such as the number ``"7"``, is taken as the type that the field has; of a file t
 ``exact``.
 """
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -57,7 +58,7 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "", *, exac
     kind: Any = schema
     is_of_options = issubclass(schema, Options)
     if is_of_options:
-        values = _with_parts_apart(kind, values, place)
+        values = _with_sections_apart(kind, _with_part_apart(kind, values, place))
     hints = _hints_of(kind)
     refuse_unknown(list(hints), values, place, is_of_options=is_of_options)
     arguments: dict[str, Any] = {}
@@ -104,15 +105,7 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
     if hint is Any:
         return value if exact else _plain_value(value, full)
     if origin in (Union, UnionType):
-        # Most options of thousands of descriptions. Of a number it is checked that it is finite.
-        if type(value) in inner and type(value) is not float:
-            return value
-        # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
-        *first, last = [each for each in inner if each is not NoneType]
-        for each in first:
-            with suppress(UsageError):
-                return typed(each, value, full, exact=exact)
-        return typed(last, value, full, exact=exact)
+        return _one_of(inner, value, full, exact=exact)
     if origin is Literal:
         # YAML reads the words true and false as truth values.
         text = str(value).lower() if isinstance(value, bool) else f"{value!s:.80}"
@@ -121,12 +114,11 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
         return text
     if is_dataclass(origin) and isinstance(origin, type):
         return checked(origin, _group(value, full), full, exact=exact)
-    if issubclass(origin, Mapping):
-        kind, typed_values = (*inner, Any, Any)[1], {}
-        for name, each in _group(value, full).items():
-            typed_values[str(name)] = typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact)
-        return typed_values
-    if issubclass(origin, (list, tuple)):
+    if origin is dict:
+        kind = (*inner, Any)[1]
+        group = _group(value, full).items()
+        return {str(name): typed(kind, each, _join(full, f"{name!s:.40}"), exact=exact) for name, each in group}
+    if origin in (list, tuple):
         if not isinstance(value, (list, tuple)):
             raise _refusal(full, value, "a list, as in [a,b]")
         kind = (*inner, Any)[0]
@@ -134,11 +126,25 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
         if kind is str and all(type(each) is str for each in value):
             return origin(value)
         return origin(typed(kind, each, full, exact=exact) for each in value)
-    converted = _converted(origin, value, exact=exact)
+    converted = value if exact else _converted(origin, value)
+    is_of_type = type(converted) is origin or (origin is float and type(converted) is int)
     # An infinite number, or one that is none, would train to nonsense.
-    if converted is None or (isinstance(converted, float) and not math.isfinite(converted)):
+    if not is_of_type or (origin is float and not math.isfinite(converted)):
         raise _refusal(full, value, IN_WORDS.get(origin, "another value"))
     return converted
+
+
+def _one_of(kinds: Sequence[Any], value: Any, full: str, *, exact: bool) -> Any:
+    """A plain value as the first of several annotations that takes it."""
+    # Most options of thousands of descriptions. Of a number it is checked that it is finite.
+    if type(value) in kinds and type(value) is not float:
+        return value
+    # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
+    *first, last = [each for each in kinds if each is not NoneType]
+    for each in first:
+        with suppress(UsageError):
+            return typed(each, value, full, exact=exact)
+    return typed(last, value, full, exact=exact)
 
 
 def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
@@ -206,45 +212,46 @@ def _options_of_part(
     A ``_target_`` is for ``hydra.utils.instantiate``; one outside this package is refused, for the user expects it to
     be built.
     """
-    known, target, options = dict[str, Option](), str(values.get(TARGET, OURS)), dict(values)
+    options, known, targets = dict(values), dict[str, Option](), [OURS]
     # The one choice without a class.
     if (option, name) != ("pretrain.name", "none"):
         cls = part(axis, name, option=option)
-        known, target = options_of(cls), target.replace(target_of(cls), OURS)
-    if not target.startswith(OURS):
+        known, targets = options_of(cls), [OURS, target_of(cls)]
+    target = str(options.pop(TARGET, OURS))
+    if not target.startswith(tuple(targets)):
         raise UsageError(f"{place}.{TARGET}={target}: parts are built by their name; plugins=[MODULE] names your own.")
-    options.pop(TARGET, None)
-    if beside:
-        refuse_unknown([*beside, *known], options, place)
+    refuse_unknown([*beside, *known], options, place)
     return checked_options(known, options, place)
 
 
-def _with_parts_apart(settings: type[Options], values: Mapping[str, Any], place: str) -> Mapping[str, Any]:
-    """The values of settings that name a part, with all of the part's options in their field; and with the sections
-    that have a ``_target_`` in theirs.
+def _with_part_apart(settings: type[Options], values: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    """The values of settings that name a part, with all of the part's options in their field.
 
     A user may write the part's options beside the common ones, as in ``pretrain.alpha=1``. They are moved into the
     field, here ``pretrain.options``. A stored configuration has them there already.
     """
-    named, field = settings.named_part, settings.sections_by_target
-    if named is not None:
-        own = dict(_group(values.get(named.options) or {}, _join(place, named.options)))
-        common = [each.name for each in fields(settings) if each.name != named.options]
-        others = {each: value for each, value in values.items() if each in common or not named.is_beside}
-        own = {each: value for each, value in values.items() if each not in (*others, named.options)} | own
-        others.pop(named.options, None)
-        name = others.setdefault(named.name, getattr(settings, named.name))
-        place_of_name, beside = f"{place}.{named.name}", common if named.is_beside else ()
-        options = _options_of_part(named.axis, name, place_of_name, own, named.place_in(place), beside)
-        return others | {named.options: options}
-    if field is not None:
-        sections = dict(_group(values.get(field) or {}, _join(place, field)))
-        others = {name: value for name, value in values.items() if name != field}
-        for name, value in values.items():
-            if name != field and isinstance(value, Mapping) and TARGET in value:
-                sections[name] = others.pop(name)
-        return {**others, field: typed(dict[str, dict[str, Any]], sections, place)}
-    return values
+    part_field = settings.named_part
+    if part_field is None:
+        return values
+    given, beside = dict(values), list[str]()
+    own = dict(_group(given.pop(part_field.options, None) or {}, _join(place, part_field.options)))
+    if part_field.is_beside:
+        beside = [each.name for each in fields(settings) if each.name != part_field.options]
+        for name in given.keys() - set(beside):
+            own.setdefault(name, given.pop(name))
+    name = given.setdefault(part_field.name, getattr(settings, part_field.name))
+    option, place = f"{place}.{part_field.name}", part_field.place_in(place)
+    return given | {part_field.options: _options_of_part(part_field.axis, name, option, own, place, beside)}
+
+
+def _with_sections_apart(settings: type[Options], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of settings with the sections that have a ``_target_`` in their field."""
+    field = settings.sections_by_target
+    if field is None:
+        return values
+    sections = {name: value for name, value in values.items() if isinstance(value, Mapping) and TARGET in value}
+    others = {name: value for name, value in values.items() if name not in sections}
+    return others | {field: {**others.get(field, {}), **sections}}
 
 
 def refuse_unknown(known: Sequence[str], values: Iterable[str], place: str, *, is_of_options: bool = True) -> None:
@@ -264,32 +271,27 @@ def _group(value: Any, full: str) -> Mapping[str, Any]:
     raise _refusal(full, value, "options by name, as in {a:1,b:x}")
 
 
-def _converted(kind: Any, value: Any, *, exact: bool) -> Any:
-    """The value as this type, or None if it is not one."""
-    if exact and type(value) is not kind and (kind, type(value)) != (float, int):
-        return None
-    if kind is str and not isinstance(value, (Mapping, list, tuple, NoneType)):
+def _converted(kind: Any, value: Any) -> Any:
+    """The value as this type, where a command line or YAML writes it otherwise; or else as it is."""
+    if kind is str and isinstance(value, (bool, int, float)):
         # YAML reads true and false as truth values; the command line writes them in small letters.
         return str(value).lower() if isinstance(value, bool) else str(value)
     # To Python True is the number 1.
-    if kind is bool or isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return value if kind is type(value) is bool else None
-    try:
-        # int() would round 2.5 down without a word.
-        return None if kind is int and isinstance(value, float) and not value.is_integer() else kind(value)
-    except (ValueError, OverflowError):
-        return None
+    is_number = isinstance(value, (int, float, str)) and not isinstance(value, bool)
+    # int() would round 2.5 down without a word.
+    if kind not in (int, float) or not is_number or (kind is int and isinstance(value, float) and value % 1):
+        return value
+    with suppress(ValueError, OverflowError):
+        return kind(value)
+    return value
 
 
 def _plain_value(value: Any, full: str) -> Any:
     """A value of JSON, of finite numbers."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain_value(each, _join(full, str(name))) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain_value(each, full) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _refusal(full, value, IN_WORDS[float])
-    return value
+    try:
+        return json.loads(json.dumps(value, allow_nan=False, default=str))
+    except (ValueError, TypeError) as error:
+        raise _refusal(full, value, "finite numbers, texts, lists and options by name") from error
 
 
 def _join(*parts: str) -> str:

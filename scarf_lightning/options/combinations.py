@@ -14,7 +14,7 @@ So ``pretrain=none`` with five corruptions is one cell, which is trained once.
 
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
@@ -24,7 +24,7 @@ from ..errors import UsageError, unknown_name
 from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, is_own, label, list_of, part, parts
 from .config import SHORTHANDS, Config, derived
 from .option import Options, options_of
-from .settings import Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
+from .settings import DEFAULT_PRECISION, Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
 
 if TYPE_CHECKING:
     from ..data.targets import Target
@@ -55,9 +55,7 @@ def is_in(name: str, groups: Collection[str]) -> bool:
 
 def check_combination(config: Config) -> None:
     """Refuse choices that do not go together by a `UsageError`."""
-    name = config.method.get("name")
-    regime = config.regime.get("name")
-    method = config.part("method")
+    name, method = config.method.get("name"), config.part("method")
     if config.is_pretrained:
         # Looked up first: an unknown name has its own error.
         config.part("pretrain")
@@ -74,14 +72,9 @@ def check_combination(config: Config) -> None:
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
             )
-    # Only reading a file tells whether it has rows without a label, see `check_labels`.
-    is_of_user = config.dataset.source == "csv"
-    may_have_unlabelled_rows = config.part("regime").hides_labels or is_of_user
-    if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
-        hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)
-        raise UsageError(
-            f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {', '.join(hiding)}."
-        )
+    # Only reading a file of the user's tells how many of its rows have no label.
+    if config.dataset.source != "csv":
+        check_labels(config, 0)
 
 
 def check_target(config: Config, kind: "type[Target]") -> None:
@@ -110,12 +103,15 @@ def check_method(config: Config, kind: "type[Target]") -> None:
 
 
 def check_labels(config: Config, n_unlabelled: int) -> None:
-    """Refuse a method that needs unlabelled rows by a `UsageError`, if neither loaded data nor the regime has any."""
-    if config.part("method").needs_unlabelled_rows and not config.part("regime").hides_labels and not n_unlabelled:
-        raise UsageError(
-            f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has a "
-            "label; use regime=semi25 or few, or dataset.unlabelled=FILE."
-        )
+    """Refuse a method that needs unlabelled rows by a `UsageError`, if neither the data nor the regime has any."""
+    if not config.part("method").needs_unlabelled_rows or config.part("regime").hides_labels or n_unlabelled:
+        return
+    hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)
+    of_file = " or dataset.unlabelled=FILE" if config.dataset.source == "csv" else ""
+    raise UsageError(
+        f"method={config.method['name']} does not go with regime={config.regime['name']}: it needs unlabelled rows; "
+        f"use regime={' or '.join(hiding)}{of_file}."
+    )
 
 
 def unused_options(config: Config) -> set[str]:
@@ -215,22 +211,21 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     them; that of `with_dataset` shares them.
     """
     unused = unused_options(config)
-    used = []
-    for name, value, differs in _options(config):
-        if not is_in(name, unused):
-            # Ten thousand cells share the names.
-            used.append(UsedOption(sys.intern(name), value, differs))
-    return used
+    # Ten thousand cells share the names.
+    return [each._replace(name=sys.intern(each.name)) for each in _options(config) if not is_in(each.name, unused)]
 
 
-def own_parts(config: Config) -> list[tuple[str, type[Any]]]:
-    """The parts of a user's own that a cell uses, each with its axis."""
+def own_parts(used: Iterable[UsedOption]) -> list[tuple[str, type[Any]]]:
+    """The parts of a user's own that used options name, each with its axis."""
     own = []
-    for name, value, _ in used_options(config):
+    for name, value, _ in used:
         axis = part_axis(name)
         # Pre-training alone has a choice without a class.
-        if axis is not None and (axis, value) != ("pretrain", "none") and not is_own(part(axis, value)):
-            own.append((axis, part(axis, value)))
+        if axis is None or (axis, value) == ("pretrain", "none"):
+            continue
+        cls = part(axis, value)
+        if not is_own(cls):
+            own.append((axis, cls))
     return own
 
 
@@ -251,23 +246,21 @@ def part_axis(option: str) -> str | None:
     return axis if axis in BASES else None
 
 
-def _options(config: Config) -> Iterator[tuple[str, Any, bool]]:
-    """All options of a configuration, see `UsedOption`."""
+def _options(config: Config) -> Iterator[UsedOption]:
+    """All options of a configuration."""
     yield from _options_in(config, "")
     # Of the hardware the precision alone changes numbers by more than rounding.
-    precision = options_of(type(config.trainer))["precision"].default
-    yield "precision", config.trainer.precision, config.trainer.precision != precision
+    precision = config.trainer.precision
+    yield UsedOption("precision", precision, precision != DEFAULT_PRECISION)
 
 
-def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]]:
+def _options_in(settings: Options, place: str) -> Iterator[UsedOption]:
     """The options of settings, of the parts that they name, and of the groups in them."""
-    known = options_of(type(settings))
-    named = settings.named_part
+    known, named = options_of(type(settings)), settings.named_part
     if named is not None:
         option = place if named.name == "name" else f"{place}.{named.name}"
-        name = getattr(settings, named.name)
-        values = getattr(settings, named.options)
-        yield from _part_options(option, named.axis, name, values, named.place_in(place))
+        values = {"name": getattr(settings, named.name), **getattr(settings, named.options)}
+        yield from _part_options(option, named.axis, values, named.place_in(place))
     for field in fields(settings):
         full = f"{place}.{field.name}".removeprefix(".")
         value = getattr(settings, field.name)
@@ -275,42 +268,42 @@ def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]
             continue
         # Settings that are the choice of an axis have the axis' name.
         if field.name in known and field.name == "name":
-            yield place, value, True
+            yield UsedOption(place, value, True)
         elif field.name in known:
-            yield full, value, value != known[field.name].default
+            yield UsedOption(full, value, value != known[field.name].default)
         elif is_dataclass(value):
             yield from _options_in(value, full)  # type: ignore[arg-type]
         elif field.name in BASES and value:
-            yield from _part_options(full, field.name, value["name"], value, full)
+            yield from _part_options(full, field.name, value, full)
 
 
-def _part_options(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[tuple[str, Any, bool]]:
+def _part_options(option: str, axis: str, values: Choice, place: str) -> Iterator[UsedOption]:
     """The option that names a part, and the part's own options."""
-    yield option, name, True
+    name = values["name"]
+    yield UsedOption(option, name, True)
     # The one choice without a class.
     if (option, name) == ("pretrain", "none"):
         return
     for own in options_of(part(axis, name, option=option)).values():
-        full = f"{place}.{own.name}"
-        value = values.get(own.name, own.default)
+        full, value = f"{place}.{own.name}", values.get(own.name, own.default)
         if full not in NOT_SECTIONS:
-            yield full, value, value != own.default
+            yield UsedOption(full, value, value != own.default)
 
 
 def fit_to_target(config: Config, kind: "type[Target]") -> Config:
     """The configuration for a kind of target: numbers have no label smoothing, and may have less ``fixed_below``."""
     # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
-    settings = config.finetune
-    numbers_bound = settings.fixed_below_numbers
-    # Folds stop a network before it fits each number.
-    if numbers_bound is not None and not kind.can_smooth and not config.folds_on(0):
-        settings = replace(settings, fixed_below=min(settings.fixed_below, numbers_bound))
-    if numbers_bound is not None:
+    settings, changed = config.finetune, dict[str, Any]()
+    bound = settings.fixed_below_numbers
+    if bound is not None:
         # Whichever kind it is, one of both lengths is in force.
-        settings = replace(settings, fixed_below_numbers=None)
+        changed["fixed_below_numbers"] = None
+        # Folds stop a network before it fits each number.
+        if not kind.can_smooth and not config.folds_on(0):
+            changed["fixed_below"] = min(settings.fixed_below, bound)
     if settings.label_smoothing and not kind.can_smooth:
-        settings = replace(settings, label_smoothing=0.0)
-    return config if settings is config.finetune else replace(config, finetune=settings)
+        changed["label_smoothing"] = 0.0
+    return replace(config, finetune=replace(settings, **changed)) if changed else config
 
 
 def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
@@ -326,24 +319,18 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     if not part("encoding", config.used_encoding.get("name")).widens:
         n_encoded = n_columns
 
-    def as_trained(corruption: Choice) -> Choice:
-        """The corruption, or ``none`` if it selects nothing."""
+    def selects_nothing(corruption: Choice) -> bool:
         if SELECTIVE not in corruption:
-            return corruption
-        width = n_encoded
-        if part("corruption", corruption["name"]).space == "raw":
-            width = n_columns
+            return False
+        width = n_columns if part("corruption", corruption["name"]).space == "raw" else n_encoded
         # Exactly: 0.7 * 180 is below 126 in floating point.
-        rate = Fraction(repr(corruption[SELECTIVE]))
-        if math.floor(rate * width) > 0:
-            return corruption
-        return {"name": "none"}
+        return Fraction(repr(corruption[SELECTIVE])) * width < 1
 
-    corruption = as_trained(config.corruption)
-    cotrain_corruption = as_trained(config.cotrain.corruption)
-    if corruption is config.corruption and cotrain_corruption is config.cotrain.corruption:
-        return config
-    return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=cotrain_corruption))
+    if selects_nothing(config.corruption):
+        config = replace(config, corruption={"name": "none"})
+    if selects_nothing(config.cotrain.corruption):
+        config = replace(config, cotrain=replace(config.cotrain, corruption={"name": "none"}))
+    return config
 
 
 def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
@@ -355,11 +342,9 @@ def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[st
         amounting: the cell as it is trained.
         of_recipe: the options that the recipe sets.
     """
-    of_recipe = of_recipe or {}
-    trained = {each.name: each.value for each in used_options(amounting)}
-    sentences = []
+    trained, sentences = {each.name: each.value for each in used_options(amounting)}, []
     for name, value, _ in used_options(config):
-        if name in MAY_AMOUNT and trained[name] != value and of_recipe.get(name) != value:
+        if name in MAY_AMOUNT and trained[name] != value and (of_recipe or {}).get(name) != value:
             sentences.append(
                 f"{name}={value} does nothing on these data: the cell trains, and counts, as {name}={trained[name]}."
             )
@@ -369,9 +354,5 @@ def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[st
 @derived
 def labels(config: Config) -> Mapping[str, str]:
     """The name for people of each part that the cell uses, by the column of its axis."""
-    names = {}
-    for each in used_options(config):
-        axis = part_axis(each.name)
-        if each.name in COLUMNS and axis is not None:
-            names[each.name] = label(axis, each.value)
-    return names
+    used = [each for each in used_options(config) if each.name in COLUMNS]
+    return {name: label(axis, value) for name, value, _ in used if (axis := part_axis(name)) is not None}

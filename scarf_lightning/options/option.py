@@ -83,11 +83,9 @@ class PartField(NamedTuple):
 class Interval:
     """The numbers that an option takes, as mathematics writes them: ``[`` and ``]`` include an end."""
 
+    text: str
     low: float
     high: float
-    includes_low: bool
-    includes_high: bool
-    text: str
 
     @classmethod
     def parse(cls, text: str) -> "Interval":
@@ -96,17 +94,16 @@ class Interval:
         Raises:
             TypeError: the text is no interval.
         """
-        match = re.fullmatch(r"([\[(])(\S+), (\S+)([\])])", text)
+        match = re.fullmatch(r"[\[(](\S+), (\S+)[\])]", text)
         if match is None:
             raise TypeError(f"{text!r} is not an interval such as '(0, 1]'")
-        opening, low, high, closing = match.groups()
-        return cls(float(low), float(high), includes_low=opening == "[", includes_high=closing == "]", text=text)
+        return cls(text, float(match[1]), float(match[2]))
 
     def __contains__(self, value: float) -> bool:
         if value == self.low:
-            return self.includes_low
+            return self.text.startswith("[")
         if value == self.high:
-            return self.includes_high
+            return self.text.endswith("]")
         return self.low < value < self.high
 
     def __str__(self) -> str:
@@ -119,14 +116,12 @@ class Option:
 
     Attributes:
         hint: its annotation.
-        kind: its first type: ``int``, ``float``, ``bool``, ``str``, ``list`` or ``dict``.
         default: the value if the user sets none. Copy it before you change it.
         choices: the strings allowed; empty if any string is.
     """
 
     name: str
     hint: Any
-    kind: Any
     default: Any
     meaning: str
     limits: Interval | None
@@ -145,12 +140,10 @@ class Option:
             ValueError: what the option takes.
         """
         if isinstance(value, (int, float)):
-            # Adding 0 makes a whole number of a truth value.
-            largest = LARGEST[type(value + 0)]
-            has_end = self.limits is not None and self.limits.high < math.inf
             if self.limits is not None and value not in self.limits:
                 raise ValueError(f"{self.name}={value}: it takes a number in {self.limits}")
-            if not has_end and abs(value) > largest:
+            largest = LARGEST[float if isinstance(value, float) else int]
+            if (self.limits is None or self.limits.high == math.inf) and abs(value) > largest:
                 raise ValueError(f"{self.name}={value}: it takes a number of at most {largest:g} in size")
         elif self.choices and isinstance(value, str) and value not in self.choices:
             raise ValueError(
@@ -202,18 +195,14 @@ class Options:
             UsageError: the section has an option that the part does not have.
             ValueError: a value is not allowed.
         """
-        known = [field.name for field in dataclasses.fields(cls)]
-        beside = [] if cls.settings_beside is None else [each.name for each in dataclasses.fields(cls.settings_beside)]
-        given = {}
-        for name, value in section.items():
-            if name in known:
-                given[name] = value
-            elif name not in ("name", *beside):
-                part = getattr(cls, "name", cls.__name__)
-                raise UsageError(
-                    unknown_name(f"{name} is not an option of {part}", name, options_of(cls), "its options")
-                )
-        return cls(**given)
+        known = {field.name for field in dataclasses.fields(cls)}
+        beside = (
+            set() if cls.settings_beside is None else {each.name for each in dataclasses.fields(cls.settings_beside)}
+        )
+        for name in section.keys() - known - beside - {"name"}:
+            part = getattr(cls, "name", cls.__name__)
+            raise UsageError(unknown_name(f"{name} is not an option of {part}", name, options_of(cls), "its options"))
+        return cls(**{name: value for name, value in section.items() if name in known})
 
     def __post_init__(self) -> None:
         for each in options_of(type(self)).values():
@@ -250,7 +239,6 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
         options[field.name] = Option(
             name=field.name,
             hint=types[field.name],
-            kind=kinds[0],
             default=default,
             meaning=metadata.get("meaning", ""),
             limits=metadata.get("limits"),
@@ -264,20 +252,15 @@ def _kinds_of(hint: Any) -> tuple[list[Any], tuple[Any, ...]]:
 
     ``int | Literal["auto"] | None`` gives ``[int, str]`` and ``("auto",)``.
     """
-    members: tuple[Any, ...] = (hint,)
-    if get_origin(hint) in (Union, UnionType):
-        members = get_args(hint)
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds: list[Any] = []
     choices: list[Any] = []
     for member in members:
-        origin = get_origin(member)
-        if member is NoneType:
-            continue
-        if origin is Literal:
+        if get_origin(member) is Literal:
             kinds.append(str)
             choices += get_args(member)
-        else:
-            kinds.append(origin or member)
+        elif member is not NoneType:
+            kinds.append(get_origin(member) or member)
     return kinds, tuple(choices)
 
 

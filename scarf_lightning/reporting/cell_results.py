@@ -296,7 +296,7 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     readable: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
     for place, stored in described_cells(results):
-        if stored.description is None and not stored.release:
+        if stored.description is None:
             damaged |= stored.damaged
         else:
             readable.append((place, stored))

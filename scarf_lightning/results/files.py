@@ -1,5 +1,6 @@
 """Files that are whole or absent, also after a crash, and that are read within limits."""
 
+import errno
 import os
 import shutil
 import time
@@ -14,8 +15,6 @@ from ..options.paths import open_regular
 UNFINISHED = ".unfinished-"
 HOUR = 3600.0
 SET_ASIDE = "set_aside"
-SHARED = ("datasets", "failures", "pretrained")
-"""Folders beside the cells that every run writes into."""
 PROBE = 1_000_000
 """Bytes of a file that is written to try a folder: about those of a record."""
 
@@ -26,10 +25,6 @@ class DamagedRecordError(Exception):
     def __init__(self, why: str) -> None:
         # JSON may hold half a character.
         super().__init__(why.encode("utf-8", "backslashreplace").decode("utf-8"))
-
-
-class UnreadableRecordError(DamagedRecordError):
-    """A record may be whole, but this user may not read it, or the file system fails."""
 
 
 class OtherVersionError(DamagedRecordError):
@@ -74,9 +69,9 @@ def read_bytes(path: Path | str, size: int) -> bytes:
     """The content of a regular file of at most this many bytes.
 
     Raises:
-        DamagedRecordError: it is larger, or is a pipe, a device or a folder, which may never end.
-        UnreadableRecordError: it may not be read, or the file system fails.
+        DamagedRecordError: it is larger, or is a pipe, a device, a folder or a link in a circle, which never end.
         FileNotFoundError: there is no such file.
+        OSError: it may not be read, or the file system fails. The record may be whole.
     """
     try:
         with open_regular(path) as file:
@@ -87,7 +82,9 @@ def read_bytes(path: Path | str, size: int) -> bytes:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(*error.args) from error
     except OSError as error:
-        raise UnreadableRecordError(f"{Path(path).name} cannot be read: {error.strerror}") from error
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise
+        raise DamagedRecordError(f"{Path(path).name} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise DamagedRecordError(f"{Path(path).name} cannot be read: {error}") from error
 
@@ -154,28 +151,26 @@ def check_folder(results: Path, *, writable: bool) -> None:
 
     Raises:
         UsageError: it is a file or lies in one, its name is no text, something in it is a link, or nothing can be
-            written to it or to a folder of notes in it, as to one that another user has made and closed.
+            written to it.
     """
     there = next(path for path in (results, *results.absolute().parents) if path.exists())
     if not there.is_dir():
         raise UsageError(f"paths.results={results} cannot be used: {there} is not a folder; name another one.")
-    place = results
     try:
         # Records name it.
         str(results.absolute()).encode()
         refuse_links(*results.iterdir() if there == results else ())
         if writable:
             results.mkdir(parents=True, exist_ok=True)
-            for place in (results, *(results / name for name in SHARED if (results / name).exists())):
-                with temporary(place / "probe") as probe:
-                    probe.write_bytes(bytes(PROBE))
+            with temporary(results / "probe") as probe:
+                probe.write_bytes(bytes(PROBE))
     except UnicodeEncodeError as error:
         raise UsageError(f"paths.results={results}: the name is not UTF-8; name another folder.") from error
     except OSError as error:
-        hint = "name another folder"
-        if place != results:
-            hint = f"give the group rights to it, as by `chmod -R g+rwX` and `umask 002`, or {hint}"
-        raise UsageError(f"paths.results={results} cannot be written to: {place}: {error.strerror}; {hint}.") from error
+        raise UsageError(
+            f"paths.results={results} cannot be written to: {error.strerror}; name another folder, or give the group "
+            "rights to it, as by `chmod -R g+rwX` and `umask 002`."
+        ) from error
 
 
 def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
@@ -188,20 +183,12 @@ def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
     place = results / SET_ASIDE / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid4().hex[:4]}"
     named = ", ".join(str(path.relative_to(results)) for path in paths)
     write_whole(place / "reason.txt", f"{named}: {reason}\n")
-    is_any_moved = False
-    try:
-        for path in paths:
-            target = place / path.relative_to(results)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):
-                # Another process has just set it aside.
-                path.rename(target)
-                is_any_moved = True
-    except OSError:
-        # As where `set_aside` lies on another file system. There is nothing but the reason.
-        if not is_any_moved:
-            shutil.rmtree(place)
-        raise
+    for path in paths:
+        target = place / path.relative_to(results)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Another process may just have set it aside.
+        with suppress(FileNotFoundError):
+            path.rename(target)
     return f"{named} is set aside in {place}: {reason}."
 
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..metrics import metric_named
-from ..options import Config, part, plugin_hashes
-from ..options.axes import is_own
-from ..options.combinations import UsedOption, is_in, part_axis, used_options
+from ..options import Config, plugin_hashes
+from ..options.combinations import UsedOption, is_in, own_parts, used_options
 from ..options.config import derived
 from ..options.settings import READING
 
@@ -138,7 +137,7 @@ def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[
     """The fields of an identity: science, data, plugins, and the options that differ from their defaults."""
     fields: dict[str, Any] = {"science": SCIENCE_VERSION, "data": data_hash}
     if config.plugins:
-        hashes = plugin_hashes(config.plugins, _code_of(config, used))
+        hashes = plugin_hashes(config.plugins, _code_of(used))
         # A plugin of which nothing is used decides nothing.
         if hashes:
             fields["plugins"] = hashes
@@ -149,18 +148,12 @@ def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[
     return fields
 
 
-def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
+def _code_of(used: Sequence[UsedOption]) -> list[Any]:
     """The classes of the user's parts among these options, and the function of the metric that training watches."""
-    values = {each.name: each.value for each in used}
-    code: list[Any] = []
-    metric = values.get("finetune.metric")
-    if metric:
-        code.append(metric_named(metric).function)
-    for name, value in values.items():
-        axis = part_axis(name)
-        # No pre-training is no part. Only code of the user's is hashed, and not the package's own.
-        if axis is not None and (axis, value) != ("pretrain", "none") and not is_own(part(axis, value)):
-            code.append(part(axis, value))
+    code: list[Any] = [cls for _, cls in own_parts(used)]
+    for each in used:
+        if each.name == "finetune.metric" and each.value:
+            code.append(metric_named(each.value).function)
     return code
 
 

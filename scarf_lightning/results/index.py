@@ -19,7 +19,7 @@ from ..data.targets import Target, target_from_plain
 from ..errors import UsageError
 from .files import UNFINISHED, DamagedRecordError, read_bytes, write_whole
 from .records import MOST_JSON, WEIGHTS, Row
-from .store import DESCRIPTION, Stored, check_columns, read_cell
+from .store import DESCRIPTION, check_columns, read_cell
 
 FILE = "summary.json"
 
@@ -29,7 +29,7 @@ class Rows(Sequence[Row]):
 
     Args:
         size: how many rows.
-        columns: the values of each column: ``size`` of them, or the one that all rows have.
+        columns: the values of each column, ``size`` of them.
     """
 
     __slots__ = ("columns", "size")
@@ -41,23 +41,17 @@ class Rows(Sequence[Row]):
     def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Rows":
         """Rows as columns."""
         # Rows of one cell may have different fields, as those that diverged do.
-        names = dict.fromkeys(chain.from_iterable(rows))
-        return cls(len(rows), {name: [row.get(name) for row in rows] for name in names})
+        return cls(len(rows), {name: values_of(rows, name) for name in dict.fromkeys(chain.from_iterable(rows))})
 
     def column(self, name: str) -> list[Any]:
         """The value of each row; None where it has none."""
-        values = self.columns.get(name, [None])
-        return list(values) if len(values) == self.size else [values[0]] * self.size
-
-    def first(self, size: int) -> "Rows":
-        """The first rows."""
-        return self if size >= self.size else Rows(size, {name: self.columns[name][:size] for name in self.columns})
+        return list(self.columns.get(name, [None] * self.size))
 
     def __len__(self) -> int:
         return self.size
 
     def __iter__(self) -> Iterator[Row]:
-        for values in zip(*map(self.column, self.columns), strict=True):
+        for values in zip(*self.columns.values(), strict=True):
             yield dict(zip(self.columns, values, strict=True))
 
     def __getitem__(self, place: Any) -> Any:
@@ -77,7 +71,7 @@ class CellSummary:
         rows: of its finished trials.
         target: None if the cell is not described.
         is_whole: whether it is described and nothing is damaged.
-        lacks_weights: whether a finished trial has kept none; known only where weights are looked at.
+        lacks_weights: whether finished trials have kept none; known only where weights are looked at.
     """
 
     rows: Rows
@@ -87,7 +81,7 @@ class CellSummary:
 
 
 def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSummary:
-    """The first ``trials`` of a cell's folder. A summary is kept of a cell that has all of them.
+    """The first ``trials`` of a cell's folder. A summary is kept of a cell that has these and no others.
 
     ``weights`` checks the hashes of weights and predictions too, and looks at no summary, which knows nothing of them.
     """
@@ -96,42 +90,41 @@ def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSumma
         return kept
     stored = read_cell(cell, weights=weights)
     target = None if stored.description is None else stored.target
-    is_whole = target is not None and not stored.damaged
-    rows = Rows.of([stored.rows[trial] for trial in range(trials) if trial in stored.rows])
+    rows = Rows.of([row for row in stored.in_order if row["trial"] < trials])
+    summary = CellSummary(
+        rows,
+        target,
+        is_whole=target is not None and not stored.damaged,
+        lacks_weights=any(WEIGHTS not in table["files"] for table in stored.stacks.values()),
+    )
     # What changed while it was read is read again the next time.
-    if is_whole and len(rows) == trials and files is not None and files == _files(cell):
-        _keep(cell, files, stored)
-    with_weights = set[int]()
-    for table in stored.stacks.values():
-        if WEIGHTS in table["files"]:
-            with_weights.update(row["trial"] for row in table["trials"])
-    return CellSummary(rows, target, is_whole, not with_weights.issuperset(rows.column("trial")))
+    if summary.is_whole and len(rows) == trials and files is not None and files == _files(cell):
+        _keep(cell, files, summary)
+    return summary
 
 
 def _kept(cell: Path, files: str, trials: int) -> CellSummary | None:
-    """The summary of a cell with these files, if one is kept that has this many trials."""
+    """The summary of a cell with these files, if one of this many trials is kept."""
     try:
         digest, _, text = read_bytes(cell / FILE, MOST_JSON).partition(b"\n")
-        if digest.decode() != sha256(text).hexdigest():
-            return None
-        of, size, target, columns = json.loads(text)
-        rows = Rows(size, columns)
-        if of != files or rows.column("trial")[:trials] != list(range(trials)):
+        of, target, columns = json.loads(text)
+        # A summary is not synced, so a crash may leave half of it.
+        is_whole = digest.decode() == sha256(text).hexdigest() and of == files
+        if not is_whole or columns["trial"] != list(range(trials)):
             return None
         check_columns(columns)
-        return CellSummary(rows.first(trials), target_from_plain(target), is_whole=True)
+        rows = Rows(trials, columns)
+        # Each column has a value of each row.
+        list(rows)
+        return CellSummary(rows, target_from_plain(target), is_whole=True)
     # There is none, or it is not what this package writes.
     except (OSError, DamagedRecordError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
 
 
-def _keep(cell: Path, files: str, stored: Stored) -> None:
-    rows = Rows.of([stored.rows[trial] for trial in sorted(stored.rows)])
-    columns = {}
-    for name, values in rows.columns.items():
-        # 1, 1.0 and True are equal, and not the same.
-        columns[name] = values[:1] if len(set(map(repr, values))) == 1 else values
-    text = json.dumps([files, rows.size, stored.target.plain(), columns]).encode()
+def _keep(cell: Path, files: str, summary: CellSummary) -> None:
+    assert summary.target is not None
+    text = json.dumps([files, summary.target.plain(), dict(summary.rows.columns)]).encode()
     # A folder that cannot be written to, or is a link, has none.
     with suppress(OSError, UsageError):
         write_whole(cell / FILE, sha256(text).hexdigest().encode() + b"\n" + text, is_synced=False)

@@ -6,21 +6,18 @@ so runs that end at once do not mix their lines; a line that a crash has cut is 
 """
 
 import json
-import os
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..errors import UsageError
 from .files import DamagedRecordError, read_bytes, refuse_links
-from .records import MOST_JSON, from_json
+from .records import MOST_JSON, Row, from_json
 
 FILE = "looks.jsonl"
 
 
-def read_looks(results: Path) -> list[dict[str, Any]]:
+def read_looks(results: Path) -> list[Row]:
     """The looks of a store; a file that cannot be used has none."""
     looks = []
     for file in sorted(results.glob(f"*/{FILE}")):
@@ -32,22 +29,17 @@ def read_looks(results: Path) -> list[dict[str, Any]]:
     return looks
 
 
-def keep_looks(results: Path, looks: Sequence[Mapping[str, Any]]) -> bool:
+def keep_looks(results: Path, looks: Sequence[Row]) -> bool:
     """Keep looks, each with the fingerprints of its cells as ``pairs``; false if a folder cannot be written."""
-    by_cell = defaultdict[str, list[str]](list)
-    for look in looks:
-        by_cell[look["pairs"][0][0]].append(json.dumps(look, sort_keys=True))
     try:
-        for cell, lines in by_cell.items():
-            refuse_links(results / cell)
-            # Nobody's link sends them elsewhere.
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            number = os.open(results / cell / FILE, flags, 0o666)
-            try:
-                # What a crash has cut has no end of line, and would swallow the next look.
-                os.write(number, "\n".join(["", *lines, ""]).encode())
-            finally:
-                os.close(number)
+        for look in looks:
+            file = results / look["pairs"][0][0] / FILE
+            refuse_links(file.parent, file)
+            # A pipe would wait for a reader. What a crash has cut has no end of line, and would swallow the next look.
+            if file.exists() and not file.is_file():
+                return False
+            with file.open("a", encoding="utf-8") as lines:
+                lines.write(f"\n{json.dumps(look, sort_keys=True)}\n")
     except (OSError, UsageError):
         return False
     return True

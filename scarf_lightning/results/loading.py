@@ -5,7 +5,7 @@ What is torn, damaged, of another schema or of another cell is left out, with a 
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
@@ -14,25 +14,22 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
-from ..errors import RecordWarning, UsageError
+from ..data.targets import Target
+from ..errors import RecordWarning, UsageError, counted
 from ..metrics import METRICS
 from ..options.paths import expanded
 from .files import DamagedRecordError
 from .identity import with_reading
-from .index import values_of
-from .records import PREDICTIONS, WEIGHTS, Row, fields_of, from_json, read_file
+from .records import PREDICTIONS, WEIGHTS, Arrays, Row, fields_of, from_json, read_file
 from .store import (
-    COUNTS,
     CURVE,
     CURVES,
     ENVIRONMENT,
-    NUMBER,
     PREPROCESSING,
+    Damage,
     Predictions,
     Stored,
-    kinds_of_columns,
+    dtypes_of_columns,
     read_cell,
     stack_files,
 )
@@ -63,14 +60,14 @@ class StoredCell:
     """
 
     fingerprint: str
-    description: dict[str, Any]
+    description: Row
     trials: "pd.DataFrame"
     curves: "pd.DataFrame"
 
     @property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> Row:
         """The resolved configuration of its first run."""
-        config: dict[str, Any] = self.description["config"]
+        config: Row = self.description["config"]
         return config
 
 
@@ -85,16 +82,11 @@ class StoredTrial:
     """
 
     row: Mapping[str, Any]
-    preprocessing: Mapping[str, NDArray[Any]]
-    weights: Mapping[str, NDArray[Any]]
+    preprocessing: Arrays
+    weights: Arrays
 
     @classmethod
-    def of_stack(
-        cls,
-        rows: Sequence[Mapping[str, Any]],
-        preprocessing: Mapping[str, NDArray[Any]],
-        weights: Mapping[str, NDArray[Any]],
-    ) -> "list[StoredTrial]":
+    def of_stack(cls, rows: Sequence[Mapping[str, Any]], preprocessing: Arrays, weights: Arrays) -> "list[StoredTrial]":
         """The trials of a stack, whose arrays are ``(T, ...)``."""
         trials = []
         for t, row in enumerate(rows):
@@ -133,26 +125,25 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     """
     folder = expanded(folder)
     known, cells = _fingerprints(folder), list[tuple[Path, Stored]]()
-    damaged: dict[Path, str] = {}
+    damaged: Damage = {}
     for name in known if fingerprints is None else fingerprints:
         if name not in known:
             raise _no_cell(folder / name)
         stored = _read(folder / name)
         # A cell that is not described yet has no finished trial.
-        if stored.description is not None or stored.release:
+        if stored.description is not None:
             cells.append((folder / name, stored))
-        damaged |= {} if stored.release else stored.damaged
+        damaged |= stored.damaged
     newest, sentences = newest_versions(cells) if fingerprints is None else (cells, [])
     for sentence in sentences if newest else ():
         warnings.warn(sentence, RecordWarning, stacklevel=2)
-
-    rows, targets = list[Row](), set[type[Any]]()
+    rows, targets = list[Row](), set[type[Target]]()
     for _, stored in newest:
-        if (description := stored.description) is not None:
-            shared = {name: description[name] for name in ("dataset_id", "dataset", "fingerprint")}
-            shared |= {"science": description["identity"].get("science"), **description["options"]}
-            rows += [shared | stored.rows[trial] for trial in sorted(stored.rows)]
-            targets.add(type(stored.target))
+        description = stored.described
+        shared = {name: description[name] for name in ("dataset_id", "dataset", "fingerprint")}
+        shared |= {"science": description["identity"].get("science"), **description["options"]}
+        rows += [shared | row for row in stored.in_order]
+        targets.add(type(stored.target))
     if not rows:
         raise no_results(folder, damaged, sentences)
     # Metrics of another kind of target would be columns without a value.
@@ -162,24 +153,26 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
 
 
 def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
-    """The cells in a folder, whole, damaged or of another release, but for those that are not described yet: their
-    places, and what they hold."""
+    """The cells in a folder, whole or damaged, but for those that are not described yet: their places, and what they
+    hold."""
     for fingerprint in _fingerprints(folder):
         stored = read_cell(folder / fingerprint)
-        if stored.description is not None or stored.damaged or stored.release:
+        if stored.description is not None or stored.damaged:
             yield folder / fingerprint, stored
 
 
-def no_results(folder: Path, damaged: Mapping[Path, str], others: Sequence[str] = ()) -> UsageError:
+def no_results(folder: Path, damaged: Damage, others: Sequence[str] = ()) -> UsageError:
     """The error for a folder without results that can be used: it names what is ``damaged``, if anything is, and has
     the sentences on ``others`` versions."""
     if others:
-        return UsageError(f"{folder} holds no results of this version: {' '.join(others)}")
-    if not damaged:
-        return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
-    path, reason = next(iter(damaged.items()))
-    more = f" The same is so of {len(damaged) - 1} more." if len(damaged) > 1 else ""
-    return UsageError(f"{folder} holds no results that can be used; {path}: {reason}.{more}")
+        return UsageError(f"{folder} holds no results of this version. {' '.join(others)}")
+    if damaged:
+        path, reason = next(iter(damaged.items()))
+        return UsageError(
+            f"{folder} holds no results that can be used: of {counted(len(damaged), 'record')} that are damaged or "
+            f"closed the first is {path}: {reason}."
+        )
+    return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
 
 
 def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
@@ -191,7 +184,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     stored = _described(expanded(results) / fingerprint)
     curves, damaged = read_curves(stored)
     _warn(damaged, "has no curves")
-    rows = [stored.rows[trial] for trial in sorted(stored.rows)]
+    rows = stored.in_order
     names = set().union(*rows)
     trials = _as_table(rows, [column for column in FIRST_COLUMNS if column in names])
     return StoredCell(fingerprint, stored.described, trials, curves)
@@ -211,13 +204,12 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
         try:
             vectors = read_file(stack, table, PREPROCESSING, load)
             weights = read_file(stack, table, WEIGHTS, load) if WEIGHTS in table["files"] else {}
-            if any(array.shape[:1] != (len(table["trials"]),) for array in (*vectors.values(), *weights.values())):
-                raise DamagedRecordError("its arrays are of other trials")
-        except DamagedRecordError as error:
+            of_stack = StoredTrial.of_stack(table["trials"], vectors, weights)
+        # Its arrays are of fewer trials.
+        except (DamagedRecordError, IndexError) as error:
             raise UsageError(f"{stack} cannot be used: {error}.") from error
-        for trial in StoredTrial.of_stack(table["trials"], vectors, weights):
-            # The first record of a trial counts.
-            trials.setdefault(trial.row["trial"], trial)
+        # The first record of a trial counts.
+        trials = {each.row["trial"]: each for each in of_stack} | trials
     return [trials[number] for number in sorted(trials)]
 
 
@@ -254,7 +246,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     return pd.concat(frames, ignore_index=True)
 
 
-def read_curves(stored: Stored) -> tuple["pd.DataFrame", dict[Path, str]]:
+def read_curves(stored: Stored) -> tuple["pd.DataFrame", Damage]:
     """The curves of a cell, as in `StoredCell`, and the stacks whose curves cannot be used, with what is wrong."""
     import pandas as pd
 
@@ -264,7 +256,7 @@ def read_curves(stored: Stored) -> tuple["pd.DataFrame", dict[Path, str]]:
     return pd.concat(frames).drop_duplicates(list(CURVE), ignore_index=True), damaged
 
 
-def read_environments(stored: Stored) -> tuple[list[Row], dict[Path, str]]:
+def read_environments(stored: Stored) -> tuple[list[Row], Damage]:
     """Versions and hardware that each stack of a cell was trained with, and the stacks where they cannot be used."""
 
     def parse(content: bytes) -> Row:
@@ -280,7 +272,7 @@ def keeps_predictions(stored: Stored) -> bool:
     return any(PREDICTIONS in table["files"] for table in stored.stacks.values())
 
 
-def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], dict[Path, str]]:
+def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], Damage]:
     """The predictions of a cell by trial, and the stacks whose predictions cannot be used, with what is wrong."""
     if stored.description is None:
         return {}, {}
@@ -305,13 +297,12 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     names = {"one_class", *(metric.name for metric in target.metrics())}
     # A trial that diverged has no metrics at all.
     late = {trial for trial, row in rows.items() if row.get("diverged") is None and not names <= row.keys()}
-    if late:
-        predictions, damaged = read_predictions(stored)
-        stored.damaged |= damaged
-        for trial in late & predictions.keys():
-            values, labels = predictions[trial].values, predictions[trial].labels
-            measured = target.measured(values, labels) | {"one_class": target.is_one_class(values)}
-            rows[trial] = measured | rows[trial]
+    predictions, damaged = read_predictions(stored) if late else ({}, {})
+    stored.damaged |= damaged
+    for trial in late & predictions.keys():
+        values, labels = predictions[trial].values, predictions[trial].labels
+        measured = target.measured(values, labels) | {"one_class": target.is_one_class(values)}
+        rows[trial] = measured | rows[trial]
     return rows
 
 
@@ -319,8 +310,7 @@ def _read(cell: Path, *, weights: bool = False) -> Stored:
     """The content of a cell's folder, with its `measured_rows`; a warning names each record that cannot be used."""
     stored = read_cell(cell, weights=weights)
     stored.rows = measured_rows(stored)
-    # A cell of another release is no damage.
-    _warn({} if stored.release else stored.damaged, "is left out")
+    _warn(stored.damaged, "is left out")
     return stored
 
 
@@ -332,7 +322,7 @@ def _described(cell: Path, *, weights: bool = False) -> Stored:
     return stored
 
 
-def _warn(damaged: Mapping[Path, str], what: str) -> None:
+def _warn(damaged: Damage, what: str) -> None:
     for path, reason in damaged.items():
         warnings.warn(f"{path} {what}: {reason}.", RecordWarning, stacklevel=4)
 
@@ -341,23 +331,22 @@ def _as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
     """Rows as a frame, the columns of ``first`` before the others."""
     import pandas as pd
 
-    kinds, columns = kinds_of_columns(), {}
+    dtypes, columns = dtypes_of_columns() | {"dataset_id": "Int64"}, {}
     # Names in the order of their first row, which a set would lose.
     for name in dict.fromkeys([*first, *chain.from_iterable(rows)]):
-        values = values_of(rows, name)
-        columns[name] = pd.Series(values, dtype=_dtype(name, values, kinds.get(name, ())))
+        values = [row.get(name) for row in rows]
+        columns[name] = pd.Series(values, dtype=dtypes.get(name) or _dtype_of(values))
     return pd.DataFrame(columns)
 
 
-def _dtype(name: str, values: Sequence[Any], kinds: Collection[type]) -> Any:
-    """The type of a column: one with gaps for whole numbers and truth values, NaN for a missing other number."""
+def _dtype_of(values: Sequence[Any]) -> str:
+    """The type of a column of options: one with gaps for whole numbers and truth values."""
     types = {type(value) for value in values} - {NoneType}
-    # JSON writes a metric of 1.0 as 1, so these columns go by their names.
-    if types <= {int, float} and (kinds == NUMBER or float in types):
-        return "float64"
-    if types == {int} or (not types and name in (*COUNTS, "dataset_id")):
+    if types == {int}:
         return "Int64"
-    return "boolean" if types == {bool} else object
+    if types == {bool}:
+        return "boolean"
+    return "float64" if types and types <= {int, float} else "object"
 
 
 def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":

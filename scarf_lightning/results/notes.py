@@ -8,16 +8,15 @@ A cell may fail before its data, and so its fingerprint, are known: the key name
 
 import socket
 import traceback
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..errors import RecordWarning, explained
-from .files import DamagedRecordError, UnreadableRecordError, write_whole
-from .records import fields_of, read_sealed, sealed
+from ..errors import explained
+from .files import DamagedRecordError, write_whole
+from .records import Row, fields_of, read_sealed, sealed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -54,7 +53,7 @@ class DataNote:
     """What is known of data, and the stamps of the files that they were read from."""
 
     data: KnownData
-    files: list[dict[str, Any]]
+    files: list[Row]
 
 
 @dataclass(frozen=True)
@@ -77,20 +76,13 @@ class Failure:
 
 
 def known_data(results: Path, source: HasStamps) -> KnownData | None:
-    """Notes on data whose files have not changed since they were read.
-
-    A note that cannot be used counts as none, and a warning names it.
-    """
-    stamps, path = source.stamps(), _note(results, source.key)
-    try:
-        note = fields_of(DataNote, read_sealed(path)) if stamps else None
-    except FileNotFoundError:
-        return None
-    except DamagedRecordError as error:
-        # Once for all who look.
-        warnings.warn(f"{path} is left out: {error}; the data are loaded again.", RecordWarning, stacklevel=1)
-        return None
-    return note.data if note and note.files == list(map(asdict, stamps)) else None
+    """Notes on data whose files have not changed since they were read; none if they cannot be used."""
+    stamps = _plain(source.stamps())
+    with suppress(FileNotFoundError, DamagedRecordError):
+        note = fields_of(DataNote, read_sealed(_note(results, source.key)))
+        if stamps and note.files == stamps:
+            return note.data
+    return None
 
 
 def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequence[DataclassInstance]") -> None:
@@ -98,14 +90,11 @@ def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequen
 
     The stamps must be those of the reading. Stamps that are taken later may be those of other data.
     """
-    note, path = DataNote(data, list(map(asdict, stamps))), _note(results, source.key)
-    with suppress(FileNotFoundError, DamagedRecordError):
-        if fields_of(DataNote, read_sealed(path)) == note:
-            return
+    if not stamps or known_data(results, source) == data:
+        return
     # A note spares a later run the reading. Without a right to write into the folder of another user, none is kept.
     with suppress(PermissionError):
-        if stamps:
-            write_whole(path, sealed(asdict(note)))
+        write_whole(_note(results, source.key), sealed(asdict(DataNote(data, _plain(stamps)))))
 
 
 def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
@@ -115,14 +104,11 @@ def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
 
 
 def read_failure(results: Path, key: str) -> Failure | None:
-    """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so.
-
-    A note that may not be read says nothing: that of another user, for instance, whose files are closed to others.
-    """
+    """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so."""
     path = _failure(results, key)
     try:
         return fields_of(Failure, read_sealed(path))
-    except (FileNotFoundError, UnreadableRecordError):
+    except FileNotFoundError:
         return None
     except DamagedRecordError as error:
         return Failure(f"Cell {key}", f"it failed for a reason that is lost, {path} cannot be used: {error}.")
@@ -131,6 +117,10 @@ def read_failure(results: Path, key: str) -> Failure | None:
 def forget_failure(results: Path, key: str) -> None:
     """Remove the note on a failure: the cell runs again, or is finished."""
     _failure(results, key).unlink(missing_ok=True)
+
+
+def _plain(stamps: "Sequence[DataclassInstance]") -> list[Row]:
+    return [asdict(stamp) for stamp in stamps]
 
 
 def _note(results: Path, key: str) -> Path:

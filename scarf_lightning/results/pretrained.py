@@ -10,26 +10,21 @@ It may be deleted as a whole or in part at any time: what is missing is trained 
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..errors import UsageError
 from .claims import Claim, LostClaimError
-from .files import DamagedRecordError, UnreadableRecordError, refuse_links, temporary
-from .records import WEIGHTS, Row, as_safetensors, check_contents, fields_of, read_file, read_record, read_sealed
-from .store import Store
+from .files import DamagedRecordError, refuse_links, temporary
+from .records import WEIGHTS, Row, as_safetensors, fields_of, read_file, read_record
+from .store import Damage, Store
 
 GIGABYTE = 1e9
 TRIAL = "[0-9][0-9][0-9][0-9]"
 """The name of a trial's folder."""
-Shapes = Mapping[str, tuple[tuple[int, ...], str]]
-"""The shape and the type of each array, by its name."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +53,13 @@ class PretrainingStore(Store):
         results: the folder of all results.
         identity: the pre-training's fields, see `pretraining_identity`.
         max_gb: of weights that the cache keeps in all.
-        expected: gives the shape and type of each array of weights; trials with others are damaged. None takes all.
     """
 
     WITHIN, DESCRIPTION, CONTENTS, RECORDS = "pretrained", "pretraining.json", "curve.json", "trials"
 
-    def __init__(
-        self, results: Path, identity: Row, max_gb: float, expected: Callable[[], Shapes] | None = None
-    ) -> None:
+    def __init__(self, results: Path, identity: Row, max_gb: float) -> None:
         super().__init__(results, identity)
-        self.max_gb, self._expected = max_gb, expected
-
-    def expecting(self, shapes: Callable[[], Shapes]) -> "PretrainingStore":
-        """The same trials, of networks with such weights."""
-        return PretrainingStore(self.results, self.identity, self.max_gb, shapes)
+        self.max_gb = max_gb
 
     @contextmanager
     def claim(self, *, waits: bool = False) -> Iterator[Claim | None]:
@@ -99,9 +87,7 @@ class PretrainingStore(Store):
             except FileNotFoundError:
                 continue
             except DamagedRecordError as error:
-                # Another process may have evicted it while it was read.
-                if place.exists():
-                    warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
+                warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
         return loaded
 
     def add(self, trained: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
@@ -122,22 +108,18 @@ class PretrainingStore(Store):
                         raise
         evict(self.results, self.max_gb)
 
-    def damage(self) -> tuple[Mapping[Path, str], Collection[Path]]:
-        """As of `Store`, but for those that this user may not read, which are passed over."""
+    def damage(self) -> Damage:
+        """As of `Store`."""
         damaged = {}
-        for path in (*self.records.glob(TRIAL), self.folder / self.DESCRIPTION):
+        for path in self.records.glob(TRIAL):
             try:
-                if path.name == self.DESCRIPTION:
-                    check_contents(read_sealed(path), self.fingerprint)
-                else:
-                    self._load(int(path.name))
-            except (FileNotFoundError, UnreadableRecordError):
-                # Not there yet, just evicted, or another user's.
+                self._load(int(path.name))
+            except FileNotFoundError:
+                # Just evicted.
                 continue
             except DamagedRecordError as error:
-                if path.exists():
-                    damaged[path] = str(error)
-        return damaged, ()
+                damaged[path] = str(error)
+        return damaged
 
     def _place(self, trial: int) -> Path:
         """The folder of a trial."""
@@ -160,24 +142,13 @@ class PretrainingStore(Store):
         """One trial.
 
         Raises:
-            DamagedRecordError: it is damaged, or of other networks.
+            DamagedRecordError: it is damaged.
             FileNotFoundError: it is not there.
         """
         from safetensors.numpy import load
 
         contents, trained = self._contents(trial)
-        weights = read_file(self._place(trial), contents, WEIGHTS, load)
-        if self._expected is not None:
-            _check_weights(weights, self._expected())
-        return replace(trained, weights=weights)
-
-
-def _check_weights(weights: Mapping[str, NDArray[Any]], expected: Shapes) -> None:
-    """Refuse weights that are not finite, or of other shapes and types than the networks that take them."""
-    if {name: (array.shape, str(array.dtype)) for name, array in weights.items()} != expected:
-        raise DamagedRecordError(f"{WEIGHTS} is of another network")
-    if not all(np.isfinite(array).all() for array in weights.values()):
-        raise DamagedRecordError(f"{WEIGHTS} holds a number that is not finite")
+        return replace(trained, weights=read_file(self._place(trial), contents, WEIGHTS, load))
 
 
 def evict(results: Path, max_gb: float) -> int:

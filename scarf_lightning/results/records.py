@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ..options.checking import DEEPEST, are_usable, typed
 from .claims import Claim
-from .files import UNFINISHED, DamagedRecordError, OtherVersionError, UnreadableRecordError, read_bytes, whole_folder
+from .files import UNFINISHED, DamagedRecordError, OtherVersionError, read_bytes, whole_folder
 
 SCHEMA_VERSION = 3
 """Of the layout of files."""
@@ -40,6 +40,9 @@ MOST_JSON = 100_000_000
 T = TypeVar("T")
 Row = dict[str, Any]
 """Values by name, of a trial for instance."""
+Arrays = Mapping[str, NDArray[Any]]
+Files = Mapping[str, bytes]
+"""The content of files, by their names."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Contents:
     hashes: dict[str, str]
 
 
-def sealed(content: Mapping[str, Any]) -> str:
+def sealed(content: Row) -> str:
     """JSON text of these fields and a hash of them; NaN is not allowed."""
     return json.dumps({**content, SEAL: _seal(content)}, indent=1, allow_nan=False) + "\n"
 
@@ -106,8 +109,8 @@ def write_record(
     folder: Path,
     contents: str,
     fingerprint: str,
-    values: Mapping[str, Any],
-    files: Mapping[str, bytes],
+    values: Row,
+    files: Files,
     claim: Claim | None = None,
 ) -> None:
     """Write the files of a record, and last its table of contents. The folder appears whole or not at all.
@@ -123,13 +126,13 @@ def write_record(
     Raises:
         LostClaimError: another process has taken the claim over; nothing is kept.
     """
-    table = sealed(table_of(files, fingerprint) | dict(values))
+    table = sealed(table_of(files, fingerprint) | values)
     with whole_folder(folder, claim.check if claim else None) as unfinished:
         for name, content in {**files, contents: table.encode()}.items():
             (unfinished / name).write_bytes(content)
 
 
-def table_of(files: Mapping[str, bytes], fingerprint: str) -> Row:
+def table_of(files: Files, fingerprint: str) -> Row:
     """A table of contents: schema and fingerprint, and sizes and hashes of these files."""
     sizes = {name: len(content) for name, content in sorted(files.items())}
     hashes = {name: sha256(files[name]).hexdigest() for name in sizes}
@@ -160,7 +163,7 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
     return table
 
 
-def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable[[bytes], T]) -> T:
+def read_file(folder: Path, table: Row, name: str, parse: Callable[[bytes], T]) -> T:
     """A file of a record, parsed; the record's table of contents is ``table``, and ``parse`` may raise anything.
 
     Raises:
@@ -174,11 +177,9 @@ def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable
         raise DamagedRecordError(f"{name} cannot be read: {error}") from error
 
 
-def check_contents(table: Mapping[str, Any], fingerprint: str) -> None:
+def check_contents(table: Row, fingerprint: str) -> None:
     """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files."""
     schema = table.get("schema")
-    if schema is None:
-        raise DamagedRecordError("it has no schema")
     if type(schema) is not int or schema != SCHEMA_VERSION:
         raise OtherVersionError(f"it has schema {schema!r:.20}, and this version reads {SCHEMA_VERSION}")
     contents = fields_of(Contents, table)
@@ -204,7 +205,7 @@ def parsed(kind: Any, value: Any, place: str) -> Any:
         raise DamagedRecordError(str(error).removesuffix(".")) from error
 
 
-def fields_of(kind: type[T], content: Mapping[str, Any]) -> T:
+def fields_of(kind: type[T], content: Row) -> T:
     """The fields of a record that its readers rely on; it may have others besides.
 
     Raises:
@@ -222,7 +223,7 @@ def record_folders(parent: Path) -> list[Path]:
     return sorted(path for path in paths if path.is_dir() and not path.name.startswith(UNFINISHED))
 
 
-def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
+def _content(folder: Path, table: Row, name: str) -> bytes:
     """The bytes of a file, which are those that were written."""
     if name not in table["files"]:
         raise DamagedRecordError(f"it has no {name}")
@@ -233,24 +234,22 @@ def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
     return content
 
 
-def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
+def _check_size(folder: Path, table: Row, name: str) -> None:
     """Refuse a file of another size than the table of contents says."""
     try:
-        size = (folder / name).stat().st_size
+        size = (folder / name).lstat().st_size
     except FileNotFoundError:
         raise DamagedRecordError(f"{name} is missing") from None
-    except OSError as error:
-        raise UnreadableRecordError(f"{name} cannot be read: {error.strerror}") from error
     if size != table["files"][name]:
         raise DamagedRecordError(f"{name} is torn")
 
 
-def _seal(content: Mapping[str, Any]) -> str:
+def _seal(content: Row) -> str:
     """A hash of the values; the layout of the text is free. Raises ValueError for NaN and infinity."""
     return sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def as_safetensors(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def as_safetensors(arrays: Arrays) -> bytes:
     """Arrays by name as a file."""
     from safetensors.numpy import save
 

@@ -17,7 +17,7 @@ import json
 import math
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,7 +37,6 @@ from .claims import Claim, claim, claim_when_free, folder_time
 from .files import (
     DamagedRecordError,
     OtherVersionError,
-    UnreadableRecordError,
     refuse_links,
     remove_unfinished,
     set_aside,
@@ -47,12 +46,16 @@ from .identity import fingerprint
 from .records import (
     PREDICTIONS,
     WEIGHTS,
+    Arrays,
+    Files,
     Row,
     as_safetensors,
+    check_contents,
     fields_of,
     read_file,
     read_json,
     read_record,
+    read_sealed,
     record_folders,
     sealed,
     table_of,
@@ -63,6 +66,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+Damage = dict[Path, str]
+"""Records that cannot be used, and why."""
 
 DESCRIPTION = "cell.json"
 CONTENTS = "trials.json"
@@ -81,17 +86,20 @@ COUNTS = (
 FLAGS = ("one_class", "worse_than_frequencies")
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 MOST_TRIALS = 10_000
-COUNT, NUMBER, TEXT, FLAG = ({*types, NoneType} for types in ((int,), (int, float), (str,), (bool,)))
-"""Types of values in a file; null stands for a missing one."""
-ANYTHING = FLAG | NUMBER | TEXT
-KINDS: dict[str, set[type]] = {
-    **dict.fromkeys((*SECONDS, *PROBES), NUMBER),
-    **dict.fromkeys(COUNTS, COUNT),
-    **dict.fromkeys(("diverged", "device", "precision"), TEXT),
-    **dict.fromkeys(FLAGS, FLAG),
-    # The one column that no row lacks.
-    "trial": {int},
+DTYPES: dict[str, str] = {
+    **dict.fromkeys((*SECONDS, *PROBES), "float64"),
+    **dict.fromkeys(COUNTS, "Int64"),
+    **dict.fromkeys(FLAGS, "boolean"),
+    **dict.fromkeys(("diverged", "device", "precision"), "object"),
 }
+"""The type of each column in a frame, beside those of metrics, which are numbers."""
+VALUES: dict[str, set[type]] = {
+    "float64": {int, float, NoneType},
+    "Int64": {int, NoneType},
+    "boolean": {bool, NoneType},
+    "object": {str, NoneType},
+}
+"""The types of the values that a file holds of them; null stands for a missing one."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +166,8 @@ class Description:
 
     dataset: str
     dataset_id: int | None
-    identity: dict[str, Any]
-    config: dict[str, Any]
+    identity: Row
+    config: Row
     options: dict[str, bool | int | float | str | None]
     labels: dict[str, str]
     columns: list[DescribedColumn]
@@ -172,15 +180,15 @@ class DescribedConfig:
     """The options of a described configuration that readers rely on."""
 
     metric: str | None = None
-    dataset: dict[str, Any] = field(default_factory=dict)
-    split: dict[str, Any] = field(default_factory=dict)
+    dataset: Row = field(default_factory=dict)
+    split: Row = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class StackContents:
     """The field of a stack's table of contents that readers rely on: a row a trial."""
 
-    trials: list[dict[str, Any]]
+    trials: list[Row]
 
 
 @dataclass(frozen=True)
@@ -199,9 +207,9 @@ class StackRecord:
 
     rows: Sequence[Row]
     curves: Sequence[Row]
-    preprocessing: Mapping[str, NDArray[np.float64]]
-    environment: Mapping[str, Any]
-    weights: Mapping[str, NDArray[Any]] | None = None
+    preprocessing: Arrays
+    environment: Row
+    weights: Arrays | None = None
     predictions: Sequence[Predictions] = ()
     faults: Sequence[str] = ()
 
@@ -215,30 +223,25 @@ class Stored:
         rows: of its trials, by number.
         stacks: tables of contents of whole stacks.
         damaged: files and stacks that cannot be used, and why.
-        unreadable: those among them that may be whole, but that this user may not read.
         written: time of the last record, in seconds since the epoch; 0 without any.
-        release: the version of the package that wrote the cell in another layout, which is not read.
     """
 
     description: Row | None = None
     rows: dict[int, Row] = field(default_factory=dict)
     stacks: dict[Path, Row] = field(default_factory=dict)
-    damaged: dict[Path, str] = field(default_factory=dict)
-    unreadable: set[Path] = field(default_factory=set)
+    damaged: Damage = field(default_factory=dict)
     written: float = 0.0
-    release: str = ""
-
-    def leave_out(self, path: Path, error: DamagedRecordError) -> None:
-        """Note what cannot be used."""
-        self.damaged[path] = str(error)
-        if isinstance(error, UnreadableRecordError):
-            self.unreadable.add(path)
 
     @property
     def described(self) -> Row:
         """The description of a cell that has one."""
         assert self.description is not None
         return self.description
+
+    @property
+    def in_order(self) -> list[Row]:
+        """The rows, by the number of their trial."""
+        return [self.rows[trial] for trial in sorted(self.rows)]
 
     @property
     def target(self) -> Target:
@@ -285,22 +288,12 @@ class Store(ABC):
             yield held
 
     @abstractmethod
-    def damage(self) -> tuple[Mapping[Path, str], Collection[Path]]:
-        """Records that cannot be used and why, and those among them that this user may not read."""
+    def damage(self) -> Damage:
+        """Records that cannot be used, and why."""
 
     def mend(self) -> list[str]:
-        """Set damaged records aside, under the claim; a sentence on each.
-
-        Those that this user may not read stay where they are: they may be whole.
-        """
-        damaged, unreadable = self.damage()
-        sentences = []
-        for path, reason in damaged.items():
-            if path in unreadable:
-                sentences.append(f"{path} is left out: {reason}; its trials are trained again.")
-            else:
-                sentences.append(set_aside(self.results, [path], reason))
-        return sentences
+        """Set damaged records aside, under the claim; a sentence on each."""
+        return [set_aside(self.results, [path], reason) for path, reason in self.damage().items()]
 
     def clear(self, reason: str) -> str:
         """Set all records aside, under the claim, so that their trials are trained again."""
@@ -313,7 +306,7 @@ class Store(ABC):
             description = table_of({}, self.fingerprint) | fields | {"identity": self.identity}
             write_whole(self.folder / self.DESCRIPTION, sealed(description))
 
-    def _add(self, name: str, values: Row, files: Mapping[str, bytes], claim: Claim | None) -> None:
+    def _add(self, name: str, values: Row, files: Files, claim: Claim | None) -> None:
         """Keep one record, see `write_record`."""
         refuse_links(self.folder, self.records)
         write_record(self.records / name, self.CONTENTS, self.fingerprint, values, files, claim)
@@ -326,18 +319,16 @@ class CellStore(Store):
 
     def rows(self) -> list[Row]:
         """Rows of the finished trials, in their order."""
-        rows = read_cell(self.folder).rows
-        return [rows[trial] for trial in sorted(rows)]
+        return read_cell(self.folder).in_order
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not finished."""
         finished = read_cell(self.folder).rows
         return [trial for trial in trials if trial not in finished]
 
-    def damage(self) -> tuple[Mapping[Path, str], Collection[Path]]:
+    def damage(self) -> Damage:
         """As of `Store`, with the hashes of weights and predictions."""
-        stored = read_cell(self.folder, weights=True)
-        return stored.damaged, stored.unreadable
+        return read_cell(self.folder, weights=True).damaged
 
     def describe(self, target: Target, **fields: Any) -> None:
         """Write the description of the cell, before its first stack.
@@ -384,20 +375,15 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
     try:
         stored.description = read_description(cell)
     except DamagedRecordError as error:
-        stored.leave_out(cell / DESCRIPTION, error)
+        stored.damaged[cell / DESCRIPTION] = str(error)
         if isinstance(error, OtherVersionError):
-            stored.release = _release_of(cell)
-    stacks: list[Path] = []
-    try:
-        stacks = record_folders(cell / CellStore.RECORDS)
-    except OSError as error:
-        stored.leave_out(cell / CellStore.RECORDS, UnreadableRecordError(f"it cannot be read: {error.strerror}"))
-    for stack in stacks:
+            return stored
+    for stack in record_folders(cell / CellStore.RECORDS):
         try:
             table = read_record(stack, CONTENTS, cell.name, weights=weights)
             _check_rows(table)
         except DamagedRecordError as error:
-            stored.leave_out(stack, error)
+            stored.damaged[stack] = str(error)
             continue
         except FileNotFoundError:
             # Another process has just set it aside.
@@ -418,13 +404,13 @@ def read_description(cell: Path) -> Row | None:
         DamagedRecordError: the description cannot be used.
     """
     try:
-        (cell / DESCRIPTION).lstat()
-        description = read_record(cell, DESCRIPTION, cell.name)
+        description = read_sealed(cell / DESCRIPTION)
     except FileNotFoundError:
-        # Also where another process has just set it aside.
         return None
-    except OSError as error:
-        raise UnreadableRecordError(f"it cannot be read: {error.strerror}") from error
+    try:
+        check_contents(description, cell.name)
+    except OtherVersionError as error:
+        raise OtherVersionError(f"{error}; version {_release_of(cell)} wrote it") from error
     # Seals are right in a crafted file too, so its fields are checked.
     fields_of(Description, description)
     fields_of(DescribedConfig, description["config"])
@@ -432,10 +418,6 @@ def read_description(cell: Path) -> Row | None:
         target_from_plain(description)
     except ValueError as error:
         raise DamagedRecordError(str(error)) from error
-    options = description["options"]
-    # An axis of version 0.2, whose one choice that is left is what every model does.
-    if options.get("features") == "all":
-        del options["features"]
     if fingerprint(description["identity"]) != cell.name:
         raise DamagedRecordError("its identity is another cell's")
     return description
@@ -449,10 +431,10 @@ def _release_of(cell: Path) -> str:
     return "unknown"
 
 
-def stack_files(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], dict[Path, str]]:
+def stack_files(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], Damage]:
     """The file of this name, parsed, of each whole stack that has one, and the stacks where it cannot be used."""
     files: list[T] = []
-    damaged: dict[Path, str] = {}
+    damaged: Damage = {}
     for stack, table in stored.stacks.items():
         if name in OPTIONAL and name not in table["files"]:
             continue
@@ -475,26 +457,27 @@ def source_commit() -> str | None:
     return None
 
 
-def kinds_of_columns() -> dict[str, set[type]]:
-    """The types of values by column; of other columns `ANYTHING`."""
-    return dict.fromkeys([metric.name for metric in metrics()], NUMBER) | KINDS
+def dtypes_of_columns() -> dict[str, str]:
+    """The type of each column that is known."""
+    return dict.fromkeys([metric.name for metric in metrics()], "float64") | DTYPES
 
 
 def check_columns(columns: Mapping[str, Sequence[Any]]) -> None:
     """Refuse values of other types than `load` gives its columns."""
-    kinds = kinds_of_columns()
+    dtypes, anything = dtypes_of_columns(), set[type]().union(*VALUES.values())
     for name, values in columns.items():
-        if not kinds.get(name, ANYTHING).issuperset(map(type, values)):
+        allowed = VALUES[dtypes[name]] if name in dtypes else anything
+        if not allowed.issuperset(map(type, values)):
             raise DamagedRecordError(f"it has no {name}")
 
 
 def _check_rows(table: Row) -> None:
     """Refuse a stack without rows, and rows with other values than trials have."""
     rows = fields_of(StackContents, table).trials
-    check_columns({name: [row.get(name) for row in rows] for name in {"trial", *chain.from_iterable(rows)}})
-    trials = {row["trial"] for row in rows}
+    check_columns({name: [row.get(name) for row in rows] for name in set(chain.from_iterable(rows))})
+    trials = {row.get("trial") for row in rows}
     # `load` would make a table of as many rows as the largest number.
-    if not trials or len(trials) < len(rows) or min(trials) < 0 or max(trials) >= MOST_TRIALS:
+    if not trials or None in trials or len(trials) < len(rows) or not trials.issubset(range(MOST_TRIALS)):
         raise DamagedRecordError("it has no trials, one twice or an impossible one")
 
 

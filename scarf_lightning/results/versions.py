@@ -12,7 +12,8 @@ split by the same columns for the same target.
 """
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,35 +29,31 @@ OF_A_SPLIT = ("column", "validation", "test")
 
 def newest_versions(cells: Cells) -> tuple[Cells, list[str]]:
     """The cells among these that are of the newest versions, and a sentence on the others, if there are any."""
-    newest, others = list[tuple[Path, Stored]](), set[str]()
-    for place, stored in cells:
-        if _science(stored) == SCIENCE_VERSION:
-            newest.append((place, stored))
-        else:
-            others.add(f"version {stored.release}" if stored.release else f"science {_science(stored)!s:.20}")
-    for field, thing in (("data", _question), ("plugins", _options)):
-        versions = [(thing(stored), _text(stored.described["identity"].get(field))) for _, stored in newest]
-        last = dict[str, tuple[float, str]]()
-        # Of two versions that were written at one time the last by name is the newest.
-        for (_, stored), (name, version) in zip(newest, versions, strict=True):
-            last[name] = max(last.get(name, (0.0, "")), (stored.written, version))
-        candidates, newest = newest, []
-        for (place, stored), (name, version) in zip(candidates, versions, strict=True):
-            if version == last[name][1]:
-                newest.append((place, stored))
-            else:
-                of_data = f"an earlier content of {stored.described['dataset']}"
-                others.add(of_data if field == "data" else "an earlier plugin")
-    if not others:
-        return newest, []
-    n_others = len(cells) - len(newest)
-    verb, they = ("is", "it trains") if n_others == 1 else ("are", "they train")
-    left_out = f"{counted(n_others, 'cell')} {verb} left out, of {enumeration(sorted(others))}"
-    return newest, [f"{left_out}; {they} anew when asked for."]
+    of_this_science = [each for each in cells if each[1].described["identity"].get("science") == SCIENCE_VERSION]
+    of_this_data = _written_last(of_this_science, "data", _question)
+    newest = _written_last(of_this_data, "plugins", _options)
+    left_out = {
+        "of another science version": len(cells) - len(of_this_science),
+        "of an earlier content of their data": len(of_this_science) - len(of_this_data),
+        "of an earlier plugin": len(of_this_data) - len(newest),
+    }
+    reasons = [f"{counted(number, 'cell')} {which}" for which, number in left_out.items() if number]
+    return newest, [f"Left out: {enumeration(reasons)}. Their commands train them anew."] if reasons else []
 
 
-def _science(stored: Stored) -> Any:
-    return None if stored.description is None else stored.description["identity"].get("science")
+def _written_last(cells: Cells, field: str, thing: Callable[[Stored], str]) -> Cells:
+    """The cells whose version of a ``thing``, which a ``field`` of their identity holds, was written last."""
+    versions = [_text(stored.described["identity"].get(field)) for _, stored in cells]
+    things = [thing(stored) for _, stored in cells]
+    last = defaultdict[str, tuple[float, str]](lambda: (0.0, ""))
+    # Of two versions that were written at one time the last by name is the newest.
+    for (_, stored), name, version in zip(cells, things, versions, strict=True):
+        last[name] = max(last[name], (stored.written, version))
+    kept = []
+    for cell, name, version in zip(cells, things, versions, strict=True):
+        if version == last[name][1]:
+            kept.append(cell)
+    return kept
 
 
 def _question(stored: Stored) -> str:

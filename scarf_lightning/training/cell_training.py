@@ -24,7 +24,6 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -286,18 +285,16 @@ class CellTraining:
             return None
         if self.pretrained is None:
             return stack.pretrain(settings, pretext)
-        # Weights of other shapes, such as those of a plugin that has changed, count as missing.
-        store = self.pretrained.expecting(partial(stack.pretrained_shapes, pretext))
         together = list(stack.trials)
         diverged = set[int]()
-        with cached(together, store) as (kept, claim):
+        with cached(together, self.pretrained) as (kept, claim):
             to_train = [trial for trial in together if trial not in kept]
             if to_train:
                 # Numbers that depend on the stack are those of a whole block.
                 if self.hardware.promise is Promise.FIXED:
                     to_train = together
                 missing = stack if to_train == together else self.stack(to_train)
-                diverged = add(kept, missing.pretrain(settings, pretext), to_train, store, claim)
+                diverged = add(kept, missing.pretrain(settings, pretext), to_train, self.pretrained, claim)
         return joined(together, kept, diverged, stack.steps_per_epoch(settings))
 
     def _watch(self, phase: str, stopping: TrialStopping) -> list[Watcher]:

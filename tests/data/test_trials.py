@@ -403,7 +403,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("regime=few regime.labels=1 regime.validation=inside recipe=paper", "^1 label cannot both train and validate"),
         ("regime=few regime.labels=97", "^regime.labels=97 is more than the 96 training rows with a label"),
         ("pretrain=scarf pretrain.rows=97", "^pretrain.rows=97 is more than the 84 training rows"),
-        ("method=self_train", "^method=self_train needs unlabelled rows"),
+        ("method=self_train", "^method=self_train does not go with .*: it needs unlabelled rows"),
     ],
 )
 def test_a_request_that_its_table_cannot_meet_is_refused(file: Path, asked: str, said: str) -> None:

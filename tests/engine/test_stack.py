@@ -11,9 +11,8 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine import stack as module
 from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import PretrainSettings
-from tests.stacks import MakeStack, made_network, made_pretext
+from tests.stacks import MakeStack, made_pretext
 
 
 @pytest.fixture
@@ -74,27 +73,6 @@ def test_rows_weigh_what_the_table_says_times_what_their_class_says(patients: Ta
     np.testing.assert_array_equal(weighted.row_weights(), weights[labelled])
     np.testing.assert_allclose(weighted.row_weights("balanced"), balanced * weights[labelled])
     np.testing.assert_allclose(plain.row_weights("balanced"), of_plain)
-
-
-@pytest.mark.parametrize(
-    ("network", "pretext", "corruption"),
-    [
-        *[("mlp", name, "marginal") for name in parts("pretrain")],
-        ("mlp", "scarf", "missing"),
-        ("mlp_ple", "scarf_disc", "marginal"),
-        pytest.param("ft_transformer", "scarf", "marginal", marks=pytest.mark.slow),
-    ],
-)
-def test_the_weights_of_one_trial_are_of_the_shapes_that_are_said(
-    network: str, pretext: str, corruption: str, patients: Table, make_stack: MakeStack
-) -> None:
-    """By which the cache of pre-trainings knows what to expect."""
-    stack = make_stack(patients, [0], network=made_network(network), precision="64-true")
-    task = made_pretext(pretext, corruption=corruption)
-    weights = stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200, validation_passes=1), task).weights
-
-    found = {name: (tuple(each[0].shape), str(each.numpy().dtype)) for name, each in weights.items()}
-    assert stack.pretrained_shapes(task) == found
 
 
 @pytest.mark.parametrize("pretext", ["scarf", "target_aware"])

@@ -149,7 +149,7 @@ class TestRows:
         ({"options": {"trials": 3}}, "trials is a parameter of its own; set n_trials"),
         ({"class_weight": "fair"}, r"^class_weight=fair is unknown\. Its values are: none, balanced"),
         ({"options": {"paths.results": "x"}}, r"paths\.results belongs to train\.py"),
-        ({"method": "self_train"}, "method=self_train needs unlabelled rows"),
+        ({"method": "self_train"}, "method=self_train does not go with regime=full: it needs unlabelled rows"),
         ({"n_trials": 0}, r"^n_trials=0: it takes a number in"),
         ({"options": {"split": "group"}}, "An estimator splits by a column of X, and not by split=group"),
         ({"options": {"regime": "few"}}, "options: regime belongs to train.py; leave it out"),

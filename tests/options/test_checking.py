@@ -103,8 +103,10 @@ def test_settings_that_name_a_part_hold_all_of_its_options() -> None:
         ({"words": "a"}, "words=a: it takes a list, as in [a,b]."),
         ({"words": None}, "words=null: it takes a list, as in [a,b]."),
         ({"plain": "a"}, "plain=a: it takes options by name, as in {{a:1,b:x}}."),
-        ({"plain": {"a": float("nan")}}, "plain.a=nan: it takes a number."),
-        ({"plain": {"a": {"b": [1, float("inf")]}}}, "plain.a.b=inf: it takes a number."),
+        (
+            {"plain": {"a": {"b": [1, float("inf")]}}},
+            "plain.a={{'b': [1, inf]}}: it takes finite numbers, texts, lists and options by name.",
+        ),
         (
             {"loss": {"name": "infonce", "temperature": float("nan")}},
             "loss.temperature=nan: it takes a number.",

@@ -169,8 +169,8 @@ class TestOneSentence:
 
     def test_a_method_that_needs_unlabelled_rows_is_refused_where_a_file_has_none(self) -> None:
         assert refusal(lambda: check_labels(config_of(*FILE, "method=self_train"), 0)) == (
-            "method=self_train needs unlabelled rows, and every row of mine.csv has a label; use regime=semi25 or "
-            "few, or dataset.unlabelled=FILE."
+            "method=self_train does not go with regime=full: it needs unlabelled rows; use regime=few or semi25 or "
+            "dataset.unlabelled=FILE."
         )
         for overrides, n_unlabelled in (("method=self_train", 1), ("method=self_train regime=semi25", 0), ("", 0)):
             check_labels(config_of(*FILE, *overrides.split()), n_unlabelled)
@@ -326,7 +326,7 @@ class TestWhatGoesTogether:
                 check_combination(config)
                 continue
             if method in ("self_train", "tri_train"):
-                reason = f"regime={regime}: it needs unlabelled rows; use few, semi25."
+                reason = f"regime={regime}: it needs unlabelled rows; use regime=few or semi25."
             else:
                 reason = f"pretrain={pretrain}: it is never pre-trained; use none."
             sentence = f"method={method} does not go with {reason}"

@@ -88,11 +88,11 @@ def with_value(config: Config, name: str, value: Any) -> Config:
 
 def another(known: Option, value: Any) -> Any:
     """A value that the option takes and that is not this one."""
-    if known.choices and known.kind is str:
-        return next(choice for choice in known.choices if choice != value)
+    if known.choices and isinstance(value, str):
+        return next((choice for choice in known.choices if choice != value), 1)
     if isinstance(value, bool):
         return not value
-    if known.kind in (int, float):
+    if isinstance(value, (int, float)) or known.limits is not None:
         candidates: tuple[float, ...] = (1, 2, 0.5)
         if isinstance(value, (int, float)):
             candidates = (value + 1, value / 2, *candidates)

@@ -49,9 +49,9 @@ def is_read_again(cell: Path, trials: int = TRIALS) -> bool:
 def test_a_finished_cell_is_read_once_also_where_it_moves_with_its_folder(cell: Path, tmp_path: Path) -> None:
     assert is_read_again(cell)
     assert not is_read_again(cell)
-    assert not is_read_again(cell, 3), "fewer trials are wanted"
     assert read_summary(cell, TRIALS).target == read_cell(cell).target
-    assert is_read_again(cell, TRIALS + 1), "more trials are wanted"
+    for other in (TRIALS - 1, TRIALS + 1, TRIALS):
+        assert is_read_again(cell, other)
     cell = Path(shutil.move(cell.parent, tmp_path / "moved")) / cell.name
     assert not is_read_again(cell)
 
@@ -85,10 +85,10 @@ def in_its_place(make: Callable[[Path], object]) -> Callable[[Path], object]:
     "ruin",
     [
         flip,
-        rewrite(lambda content: content[3].update(accuracy=["high"])),
-        rewrite(lambda content: content[3].update(trial=3)),
-        rewrite(lambda content: content.__setitem__(1, "4")),
-        rewrite(lambda content: content.__setitem__(2, {"target": {"kind": "weather"}})),
+        rewrite(lambda content: content[2].update(accuracy=["high"] * TRIALS)),
+        rewrite(lambda content: content[2].update(accuracy=[0.5])),
+        rewrite(lambda content: content[2].update(trial=3)),
+        rewrite(lambda content: content.__setitem__(1, {"target": {"kind": "weather"}})),
         rewrite(lambda content: content.pop()),
         in_its_place(os.mkfifo),
         in_its_place(lambda path: path.symlink_to("/dev/zero")),

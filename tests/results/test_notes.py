@@ -10,9 +10,9 @@ import pytest
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources.source import Stamps, stamps_of
-from scarf_lightning.errors import RecordWarning, UsageError
+from scarf_lightning.errors import UsageError
 from scarf_lightning.results import KnownData, keep_failure, known_data, note_data, read_failure
-from tests.results.sealing import close, refuse
+from tests.results.sealing import refuse
 
 DATA = KnownData("abc", n_rows=569, n_columns=30)
 OTHER = KnownData("def", n_rows=60, n_columns=9)
@@ -112,18 +112,6 @@ def test_a_folder_that_another_user_has_closed_gets_no_note_and_stops_nothing(
     note_data(results, source, DATA, source.stamps())
 
     assert known_data(results, source) is None
-
-
-def test_what_may_not_be_read_is_not_called_damaged(
-    results: Path, source: SomeSource, note: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As of another user, whose mask is 077."""
-    fail(results)
-    close(monkeypatch, "some-1.json", "abc.json")
-
-    with pytest.warns(RecordWarning, match=r"some-1\.json cannot be read: Permission denied; the data are loaded"):
-        assert known_data(results, source) is None
-    assert read_failure(results, "abc") is None
 
 
 def fail(results: Path, key: str = "abc", error: Exception | None = None) -> None:

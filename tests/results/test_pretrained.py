@@ -86,30 +86,6 @@ class TestDamage:
         (reason,) = store.results.glob("set_aside/*/reason.txt")
         assert re.fullmatch(rf"pretrained/{store.fingerprint}/trials/0000: {why}\n", reason.read_text())
 
-    @pytest.mark.parametrize(
-        ("name", "array", "reason"),
-        [
-            ("w", np.zeros(3), None),
-            ("w", np.zeros(4), "is of another network"),
-            ("w", np.zeros(3, dtype=np.float32), "is of another network"),
-            ("v", np.zeros(3), "is of another network"),
-            ("w", np.array([0, np.nan, 0]), "holds a number that is not finite"),
-        ],
-    )
-    def test_weights_of_another_network_are_damage_where_the_network_is_known(
-        self, store: PretrainingStore, name: str, array: Any, reason: str | None
-    ) -> None:
-        given = PretrainedTrial(0, 1, 1, 0.1, [], {name: array})
-        store.add([given])
-        known = store.expecting(lambda: {"w": ((3,), "float64")})
-
-        assert list(store.load([0])) == [0], "any weights are taken"
-        if reason is None:
-            same(known.load([0])[0], given)
-        else:
-            with pytest.warns(UserWarning, match=reason):
-                assert known.load([0]) == {}
-
 
 class TestBound:
     SIZE = 10_000

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -139,7 +138,7 @@ class TestAPlugin:
         assert newest(tmp_path) == others | fresh, (
             "on the third dataset the plugin is as it was, so it is no competitor"
         )
-        assert sentences(tmp_path) == ["3 cells are left out, of an earlier plugin; they train anew when asked for."]
+        assert sentences(tmp_path) == ["Left out: 3 cells of an earlier plugin. Their commands train them anew."]
 
 
 class TestAnotherRelease:
@@ -149,22 +148,20 @@ class TestAnotherRelease:
         fresh = leave(tmp_path, day=2)
 
         assert newest(tmp_path) == {fresh}
-        assert sentences(tmp_path) == [f"1 cell is left out, of science {science}; it trains anew when asked for."]
+        (sentence,) = sentences(tmp_path)
+        assert sentence.startswith("Left out: 1 cell of another science version.")
 
     def test_a_store_in_another_layout_is_named_by_its_version_and_not_read(self, tmp_path: Path) -> None:
         other = leave(tmp_path, trials=2)
         reseal(tmp_path / other / "cell.json", {"schema": SCHEMA_VERSION - 1})
         (environment,) = (tmp_path / other).glob("stacks/*/environment.json")
         environment.write_text(json.dumps({"packages": {"scarf-lightning": "0.1.0"}}))
-        named = "1 cell is left out, of version 0.1.0; it trains anew when asked for."
 
-        for make in (load, cells_of_folder):
-            with pytest.raises(UsageError, match=rf"^{tmp_path} holds no results of this version: {re.escape(named)}$"):
-                make(tmp_path)
+        with pytest.raises(UsageError, match=r"holds no results that can be used.*version 0\.1\.0 wrote it"):
+            cells_of_folder(tmp_path)
         fresh = leave(tmp_path, data=B)
-        with pytest.warns(RecordWarning) as warned:
+        with pytest.warns(RecordWarning, match=r"version 0\.1\.0 wrote it"):
             assert load(tmp_path)["fingerprint"].tolist() == [fresh]
-        assert [str(each.message) for each in warned] == [named]
 
 
 class TestLoad:
@@ -172,7 +169,7 @@ class TestLoad:
         leave(tmp_path, data=B, day=1, trials=3)
         fresh = leave(tmp_path, data=A, day=2)
 
-        with pytest.warns(RecordWarning, match=r"^1 cell is left out, of an earlier content of t;") as warned:
+        with pytest.warns(RecordWarning, match=r"^Left out: 1 cell of an earlier content of their data\.") as warned:
             frame = load(tmp_path)
 
         assert len(warned) == 1
