@@ -48,12 +48,14 @@ HABITS = {
 """Sections that other projects have, and what there is here in place of them and of what they hold."""
 MOST_LISTED = 20
 """Names that a sentence lists at most."""
-SYNONYMS: dict[str, set[str]] = {
-    "gpu": {"cuda"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
-    "matthews": {"mcc"}, "cross_entropy": {"log_loss"}, "mse": {"rmse"}, "pearson": {"spearman"},
-    "output": {"out"}, "folder": {"out"},
+SYNONYMS = {
+    "gpu": "cuda", "recall": "balanced_accuracy", "roc_auc": "auroc", "matthews": "mcc", "cross_entropy": "log_loss",
+    "mse": "rmse", "pearson": "spearman", "output": "out", "folder": "out", "bs": "batch_size", "lr": "learning_rate",
+    "eps": "epsilon", "epochs": "max_epochs", "n_epochs": "max_epochs", "hidden": "width", "hidden_size": "width",
+    "units": "width", "layers": "depth", "n_layers": "depth", "random_state": "seed", "n_trials": "trials",
+    "n_jobs": "workers", "num_workers": "workers",
 }  # fmt: skip
-"""What other tools call our parts, metrics and, by the aliases in their lines, options."""
+"""What other tools call our parts, metrics and options."""
 
 
 def explained(error: BaseException) -> str | None:
@@ -170,5 +172,4 @@ def did_you_mean(name: str, known: Iterable[str], shown: Callable[[str], str] = 
 
 def meant_by(name: str, known: Iterable[str]) -> list[str]:
     """The known names that are this name, or for which other tools use it."""
-    synonyms = SYNONYMS.get(name.lower(), set())
-    return [each for each in known if each == name or each in synonyms]
+    return [each for each in known if each in (name, SYNONYMS.get(name.lower()))]

@@ -156,21 +156,6 @@ def mean_interval(
     return Interval(mean, max(mean - half, least), min(mean + half, most))
 
 
-def level_interval(
-    values: Sequence[float] | NDArray[np.float64],
-    sizes: tuple[float, float, float | None],
-    split: object = None,
-    bounds: tuple[float, float] = UNBOUNDED,
-) -> Interval:
-    """The mean of a cell's metric, whose trials have the `median_sizes` ``sizes``. If all trials share their test rows
-    it has no interval: a report computes that one from the kept predictions."""
-    if split in FIXED_SPLITS:
-        return Interval(float(np.mean(values)), math.nan, math.nan)
-    # Rows of an older version say their shares alone, which are below 1.
-    n_test = sizes[0] if sizes[0] >= 1 else math.inf
-    return mean_interval(values, overlap_ratio(*sizes), n_test=n_test, bounds=bounds)
-
-
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them, from the columns of
     these names; those of the paper's splits if a trial lacks one."""

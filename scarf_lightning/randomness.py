@@ -136,8 +136,6 @@ def drawing(by: DrawnBy | None) -> Iterator[None]:
         _drawn_by = before
 
 
-Fill = Callable[[Tensor, torch.Generator], Tensor]
-"""Fills a tensor with numbers from a generator."""
 Kind = str | int
 """A distribution: uniform, normal, permutation, or integers below a bound."""
 
@@ -147,15 +145,16 @@ def dtype_of(kind: Kind) -> torch.dtype:
     return torch.float32 if kind in ("uniform", "normal") else torch.int64
 
 
-def _fill(kind: Kind) -> Fill:
-    """Fills a tensor with draws of a kind, along its last axis if they are permutations."""
+def _fill(kind: Kind, out: Tensor, generator: torch.Generator) -> None:
+    """Fill a tensor with draws of a kind, along its last axis if they are permutations."""
     if kind == "uniform":
-        return lambda out, generator: out.uniform_(generator=generator)
-    if kind == "normal":
-        return lambda out, generator: out.normal_(generator=generator)
-    if kind == "permutation":
-        return lambda out, generator: torch.randperm(out.shape[-1], generator=generator, out=out)
-    return lambda out, generator: out.random_(int(kind), generator=generator)
+        out.uniform_(generator=generator)
+    elif kind == "normal":
+        out.normal_(generator=generator)
+    elif kind == "permutation":
+        torch.randperm(out.shape[-1], generator=generator, out=out)
+    else:
+        out.random_(int(kind), generator=generator)
 
 
 class StackedGenerator:
@@ -272,11 +271,10 @@ class StackedGenerator:
         if self._ahead:
             out = self._next(kind, shape)
         else:
-            fill = _fill(kind)
             out = torch.empty(len(self), *shape, dtype=dtype_of(kind), device=self.device)
             # A generator each: a trial's numbers do not depend on who trains beside it.
             for position, row in zip(self._roster.positions, out, strict=True):
-                fill(row, self._all[position])
+                _fill(kind, row, self._all[position])
         return out if self._leading is None else out.view(*self._leading, *shape)
 
     def _next(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
@@ -287,10 +285,10 @@ class StackedGenerator:
 
     def _draw_ahead(self, kind: Kind, shape: tuple[int, ...]) -> list[Tensor]:
         """Draw several times at once, ``(T, *shape)`` each."""
-        dtype, fill = dtype_of(kind), _fill(kind)
+        dtype = dtype_of(kind)
         n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
         numbers = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
         # Trials that have left draw nothing more.
         for position in self._roster.positions:
-            fill(numbers[position], self._all[position])
+            _fill(kind, numbers[position], self._all[position])
         return list(numbers.unbind(1))

@@ -8,10 +8,8 @@ import pytest
 from scipy import special, stats
 
 from scarf_lightning.intervals import (
-    FIXED_SPLITS,
     TEST_TO_TRAIN,
     UNBOUNDED,
-    level_interval,
     mean_interval,
     median_sizes,
     overlap_ratio,
@@ -69,7 +67,6 @@ def test_a_level_that_never_varies_has_the_interval_of_rows_that_none_tested() -
 
     assert stats.binom.cdf(0, 150, 1 - low) == pytest.approx(0.05)
     assert high == 1.0
-    assert level_interval([1.0] * 10, (30, 105, None), bounds=bounds).low == pytest.approx(low)
     assert mean_interval([2.0] * 3, n_test=30, bounds=metric_named("rmse").bounds) == (2.0, 2.0, 2.0), "has no largest"
 
 
@@ -79,15 +76,8 @@ def test_few_labels_overlap_less() -> None:
     assert overlap_ratio(20, 70, 7, 1.0) == pytest.approx((20 / 90) / (1 - 20 / 90))
 
 
-def test_a_level_takes_the_sizes_of_its_trials() -> None:
-    def sizes(n_test: int) -> dict[str, list[float]]:
-        return {"n_test": [n_test] * 4, "n_train": [70] * 4, "n_labelled": [70] * 4}
-
-    values = [0.8, 0.7, 0.9, 0.85]
-    assert level_interval(values, median_sizes(sizes(20))) == mean_interval(values, 2 / 7)
-    assert level_interval(values, median_sizes(sizes(10))) == mean_interval(values, 1 / 7)
-    assert level_interval(values, median_sizes({})) == mean_interval(values, TEST_TO_TRAIN), "rows of an older version"
-    for split in FIXED_SPLITS:
-        mean, *ends = level_interval(values, median_sizes(sizes(20)), split)
-        assert mean == pytest.approx(0.8125)
-        assert np.isnan(ends).all()
+def test_the_sizes_are_those_of_the_median_trial() -> None:
+    sizes = {"n_test": [20.0, 10, 30], "n_train": [70.0] * 3, "n_labelled": [7.0, 70, 9]}
+    assert median_sizes(sizes) == (20, 70, 9)
+    for older in ({}, sizes | {"n_train": [70, None, 70]}):
+        assert median_sizes(older) == (TEST_TO_TRAIN, 1, None)

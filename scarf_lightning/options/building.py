@@ -1,7 +1,7 @@
 """The objects that a cell's configuration names."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ..errors import UsageError
@@ -50,35 +50,29 @@ def build_parts(config: Config) -> CellParts:
     check_combination(config)
     pretext = None
     if config.is_pretrained:
-        chosen = {"name": config.pretrain.name} | config.pretrain.options
-        pretext = _pretext(config, "pretrain", chosen, config)
+        pretext = _pretext(config, "pretrain", {"name": config.pretrain.name} | config.pretrain.options, config)
         # Only some losses have an error, such as that of a discriminator.
         if config.pretrain.monitor == "error" and not pretext.has_error:
-            loss_text = ""
-            if hasattr(pretext, "loss"):
-                loss_text = f" with loss={config.loss['name']}"
-            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{loss_text}; use loss.")
+            loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
+            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{loss}; use loss.")
     # Looked up here for its error alone: a metric that does not exist is refused before anything trains.
     if config.finetune.metric is not None:
         # ``metric`` sets both.
         is_both = config.finetune.metric == config.metric
         metric_named(config.finetune.metric, option="metric" if is_both else "finetune.metric")
-    # A method is made with the parts that its fields ask for.
-    composed: dict[str, Any] = {}
-    if "corruption" in field_names(config.part("method")):
-        composed["corruption"] = build("corruption", config.corruption)
-        composed["selection"] = build("selection", config.selection)
+    composed = _asked_for(config.part("method"), config, "", config)
     if config.is_cotrained:
         chosen = {"name": config.cotrain.task} | config.cotrain.options
-        composed["pretext"] = _pretext(config, "cotrain", chosen, config.cotrain)
-        composed["weight"] = config.cotrain.weight
-    network = {"name": config.network.name} | config.network.encoder
+        composed = {
+            "pretext": _pretext(config, "cotrain", chosen, config.cotrain),
+            "weight": config.cotrain.weight,
+        }
     return CellParts(
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
         encoding=build("encoding", config.used_encoding),
-        network=build("network", network, "network.encoder"),
+        network=build("network", {"name": config.network.name} | config.network.encoder, "network.encoder"),
         method=build("method", config.method, **composed),
         pretext=pretext,
     )
@@ -95,10 +89,7 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **comp
     given = dict(choice)
     cls = part(axis, given.pop("name", None), option=f"{place}.name")
     # Not every part has a field for each of them.
-    taken = {}
-    for field in fields(cls):
-        if field.name in composed:
-            taken[field.name] = composed[field.name]
+    taken = {name: composed[name] for name in composed.keys() & field_names(cls)}
     _check_composed(cls, taken, place, "" if place == axis else f"{place}.")
     own = checked_options(options_of(cls), given, place)
     try:
@@ -110,20 +101,22 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **comp
 
 
 def _pretext(config: Config, place: str, choice: Choice, source: Config | CotrainSettings) -> "Pretext":
-    """A pretext with the parts that its fields ask for; its corruption and its loss are those of ``source``."""
-    wanted = field_names(part("pretrain", choice["name"]))
+    """A pretext whose corruption and loss are those of ``source``."""
     prefix = "" if source is config else f"{place}."
-    chosen = {
-        "corruption": (source.corruption, f"{prefix}corruption"),
-        "selection": (config.selection, "selection"),
-        "loss": (source.loss, f"{prefix}loss"),
-    }
-    composed = {}
-    for axis, (asked, where) in chosen.items():
-        if axis in wanted:
-            composed[axis] = build(axis, asked, where)
+    composed = _asked_for(part("pretrain", choice["name"]), config, prefix, source)
     pretext: Pretext = build("pretrain", choice, place, views=config.views.name, **composed)
     return pretext
+
+
+def _asked_for(cls: type[Any], config: Config, prefix: str, source: Config | CotrainSettings) -> dict[str, Any]:
+    """The corruption, the selection and the loss that the fields of a part ask for."""
+    wanted, composed = field_names(cls), dict[str, Any]()
+    for axis in ("corruption", "loss"):
+        if axis in wanted:
+            composed[axis] = build(axis, getattr(source, axis), f"{prefix}{axis}")
+    if "selection" in wanted:
+        composed["selection"] = build("selection", config.selection)
+    return composed
 
 
 def _check_composed(cls: type[Any], composed: Mapping[str, Any], place: str, path: str) -> None:

@@ -54,16 +54,14 @@ class Config(Options):
     finetune: FinetuneSettings
     network: NetworkSettings
     recipe: str = option("paper", "named defaults: paper or practical")
-    seed: int = option(0, "seed of every random stream", "[0, inf)", aliases=("random_state",))
+    seed: int = option(0, "seed of every random stream", "[0, inf)")
     metric: str | None = option(
         None, "metric of tables, verdicts and early stopping, such as auroc or mae; null takes the target's own"
     )
     batch_size: int | None = option(None, "of both phases; null leaves each phase its own", "[2, 1000000000]")
     learning_rate: float | None = option(None, "of both phases; null leaves each phase its own", "(0, 1e12]")
     max_epochs: int | None = option(None, "of both phases; null leaves each phase its own", "[1, 1000000]")
-    trials: int = option(
-        10, "splits, initialisations and random streams; the paper repeats 30", "[1, 10000]", aliases=("n_trials",)
-    )
+    trials: int = option(10, "splits, initialisations and random streams; the paper repeats 30", "[1, 10000]")
     trainer: TrainerSettings
     logger: LoggerSettings
     paths: PathSettings = field(default_factory=PathSettings)
@@ -84,7 +82,6 @@ class Config(Options):
         None,
         "processes of this machine that train at once; null is one a core, if memory and work suffice",
         "[1, 4096]",
-        aliases=("n_jobs", "num_workers"),
     )
     force: bool = option(False, "train finished cells again and set aside what they have")
     keep_weights: bool = option(False, "keep the fine-tuned networks beside the results")

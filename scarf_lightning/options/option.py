@@ -11,14 +11,14 @@ The check of a value, the sentence that refuses it, ``--help``, the page of opti
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import MISSING, dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, NamedTuple, Self, Union, cast, get_args, get_origin, get_type_hints
 
-from ..errors import SYNONYMS, UsageError, unknown_name
+from ..errors import UsageError, unknown_name
 
 LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
 """The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
@@ -26,7 +26,7 @@ products of larger fractions overflow."""
 PLAIN = {bool, int, float, str}
 
 
-def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tuple[str, ...] = ()) -> Any:
+def option(default: Any, meaning: str, limits: str | None = None) -> Any:
     """A field of an `Options` dataclass.
 
     Args:
@@ -34,15 +34,11 @@ def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tu
         meaning: a phrase that says what the option does, for ``--help`` and the page of options.
         limits: an interval of the numbers allowed, such as ``"(0, 1]"`` or ``"[1, inf)"``; None allows all. For
             strings, a ``Literal`` type lists the values allowed.
-        aliases: other names that people use for the option. They do not set it; the error message suggests the option.
 
     Raises:
         TypeError: `limits` is not an interval.
     """
-    interval = None
-    if limits is not None:
-        interval = Interval.parse(limits)
-    metadata = {"meaning": meaning, "limits": interval, "aliases": aliases}
+    metadata = {"meaning": meaning, "limits": None if limits is None else Interval.parse(limits)}
     # Dataclasses refuse a default that all objects would share.
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: deepcopy(default), metadata=metadata)
@@ -178,10 +174,6 @@ class Options:
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Options.n_classes += 1
-        # Before @dataclass runs, which leaves only the defaults.
-        for name, field in vars(cls).items():
-            metadata = getattr(field, "metadata", {})
-            add_synonyms(name, metadata.get("aliases", ()))
 
     @classmethod
     def from_config(cls, **section: Any) -> Self:
@@ -207,12 +199,6 @@ class Options:
     def __post_init__(self) -> None:
         for each in options_of(type(self)).values():
             each.check(getattr(self, each.name))
-
-
-def add_synonyms(name: str, aliases: Iterable[str]) -> None:
-    """Let the message on an unknown option suggest this one if it has one of these names."""
-    for alias in aliases:
-        SYNONYMS.setdefault(alias, set()).add(name)
 
 
 def options_of(cls: type[Any]) -> dict[str, Option]:

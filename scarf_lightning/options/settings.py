@@ -40,15 +40,15 @@ class FitSettings(Options):
     """
 
     # The optimiser and its batches.
-    batch_size: int = option(128, "rows a step", "[2, 1000000000]", aliases=("bs",))
+    batch_size: int = option(128, "rows a step", "[2, 1000000000]")
     optimizer: Literal["adam", "adamw"] = option(
         "adam", "adam adds the penalty of weight_decay to gradients; adamw shrinks weights by it, beside the step"
     )
-    learning_rate: float = option(1e-3, "step size of Adam", "(0, 1e12]", aliases=("lr",))
+    learning_rate: float = option(1e-3, "step size of Adam", "(0, 1e12]")
     beta2: float = option(0.999, "share of the past in Adam's mean of squared gradients", "[0, 1)")
-    epsilon: float = option(1e-7, "added to the denominator of Adam's step", "(0, 1e12]", aliases=("eps",))
+    epsilon: float = option(1e-7, "added to the denominator of Adam's step", "(0, 1e12]")
     # The end of training: its length, and what stops it early.
-    max_epochs: int = option(200, "largest number of epochs", "[1, 1000000]", aliases=("epochs", "n_epochs"))
+    max_epochs: int = option(200, "largest number of epochs", "[1, 1000000]")
     patience: int | None = option(
         3, "validations without improvement that a trial may have in a row; null trains max_epochs", "[0, 1000000]"
     )
@@ -202,8 +202,8 @@ class PretrainSettings(FitSettings):
 class LayerSettings(Options):
     """The linear layers of a head."""
 
-    width: int = option(256, "units a layer", "[1, 100000]", aliases=("hidden", "hidden_size", "units"))
-    depth: int = option(2, "linear layers", "[1, 1000]", aliases=("layers", "n_layers"))
+    width: int = option(256, "units a layer", "[1, 100000]")
+    depth: int = option(2, "linear layers", "[1, 1000]")
 
 
 @dataclass

@@ -16,7 +16,7 @@ from scarf_lightning.options.option import Interval, Options, option, options_of
 class Shape(Options):
     sides: ClassVar[int] = 4
 
-    size: float = option(0.5, "length of a side", "(0, 1]", aliases=("length_of_a_side",))
+    size: float = option(0.5, "length of a side", "(0, 1]")
     colour: Literal["red", "blue"] = option("red", "what it is painted with")
     copies: int | Literal["auto"] = option("auto", "how many there are", "[1, 10]")
     note: str | None = option(None, "for people")
@@ -120,6 +120,6 @@ def test_what_is_no_interval_is_an_error_of_the_author(text: str) -> None:
 
 
 def test_a_wrong_name_suggests_the_option_that_people_mean() -> None:
-    said = {"length_of_a_side": "Did you mean size?", "color": "Did you mean colour?", "q": ""}
-    assert {name: did_you_mean(name, options_of(Shape)) for name in said} == said
-    assert did_you_mean("length_of_a_side", ["width"]) == ""
+    said = {"lenght": "Did you mean length?", "color": "Did you mean colour?", "q": "", "lr": "", "bs": ""}
+    assert {name: did_you_mean(name, ["length", *options_of(Shape)]) for name in said} == said
+    assert did_you_mean("lr", ["learning_rate"]) == "Did you mean learning_rate?"
