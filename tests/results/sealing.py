@@ -21,14 +21,6 @@ def reseal(path: Path, change: dict[str, Any], without: str | None = None) -> No
     path.write_text(json.dumps(content | {SEAL: seal}))
 
 
-def replace_file(record: Path, contents: str, name: str, content: bytes) -> None:
-    """Replace a file of a record, or add one, with its size and its hash."""
-    (record / name).write_bytes(content)
-    table = json.loads((record / contents).read_text())
-    files, hashes = table["files"] | {name: len(content)}, table["hashes"] | {name: sha256(content).hexdigest()}
-    reseal(record / contents, {"files": files, "hashes": hashes})
-
-
 def rewritten(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Let a function change a JSON file of ours, and give it the hash that it then must have."""
     content = json.loads(path.read_text())

@@ -197,22 +197,6 @@ class TestTakeover:
         assert is_free(folder) is not is_respected
         assert path.exists() is is_respected
 
-    def test_the_living_process_of_another_user_keeps_it(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Whom this user may send no signal."""
-        pid, started, space, name = ended_process().split(".")
-
-        def forbidden(*_: int) -> None:
-            raise PermissionError
-
-        claimed_by(folder, f"{pid}.{started}.{space}.{name}")
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "kill", forbidden)
-            assert held(folder)
-            assert not is_free(folder)
-            give_back(folder)
-            assert held(folder)
-        assert is_free(folder)
-
     @pytest.mark.parametrize("linked", [".", "claim"])
     def test_none_is_made_or_taken_through_a_link(self, folder: Path, tmp_path: Path, linked: str) -> None:
         token = claimed_by(tmp_path / "mine", ELSEWHERE, age=2 * STALE_AFTER)

@@ -116,25 +116,6 @@ def test_a_crash_leaves_the_whole_target_or_nothing(store: Store, target: Path) 
     assert len(seen) >= 4
 
 
-@pytest.mark.parametrize("is_last", [False, True], ids=["while it is filled", "by what is called last"])
-@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt(), Crash()])
-def test_an_error_before_a_folder_is_whole_leaves_nothing(error: BaseException, is_last: bool, target: Path) -> None:
-    def refuse() -> None:
-        raise error
-
-    def fill() -> None:
-        with whole_folder(target, before=refuse if is_last else lambda: None) as folder:
-            (folder / "a").write_text("first")
-            assert not target.exists()
-            if not is_last:
-                raise error
-
-    with pytest.raises(type(error)):
-        fill()
-
-    assert list(target.parent.iterdir()) == []
-
-
 def test_a_file_is_replaced_whole_and_its_readers_are_not_disturbed(
     target: Path,
 ) -> None:

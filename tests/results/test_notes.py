@@ -3,7 +3,7 @@
 import os
 import socket
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -86,22 +86,6 @@ def test_it_is_forgotten_when_a_file_was_written_also_with_its_size_and_time_kep
 
     note_data(results, source, DATA, read)
     assert known_data(results, source) is None, "the note has the stamps that were read and not those of now"
-
-
-def test_a_file_moved_over_one_of_the_same_size_and_times_is_another(
-    results: Path, source: SomeSource, note: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some file systems keep the time of a record that is renamed."""
-    changed = {stamp.name: stamp.changed_ns for stamp in source.stamps()}
-    for path in source.paths:
-        other = path.with_name(f"other-{path.name}")
-        other.write_bytes(b"9876543210")
-        os.utime(other, ns=(WHEN, WHEN))
-        other.replace(path)
-    kept = tuple(replace(stamp, changed_ns=changed[stamp.name]) for stamp in source.stamps())
-    monkeypatch.setattr(source, "stamps", lambda: kept)
-
-    assert known_data(results, source) is None
 
 
 def test_a_folder_that_another_user_has_closed_gets_no_note_and_stops_nothing(

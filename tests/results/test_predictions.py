@@ -6,9 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
@@ -82,24 +79,6 @@ def test_whether_some_were_kept_is_told_without_reading_them_and_what_to_do_wher
         load_predictions(none.fingerprint, results)
 
 
-@settings(max_examples=50)
-@given(
-    arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.floats(0, 1)).filter(
-        lambda p: bool((p.sum(axis=1) > 0.1).all())
-    )
-)
-def test_any_probabilities_come_back_to_the_bit(raw: np.ndarray) -> None:
-    probabilities = raw / raw.sum(axis=1, keepdims=True)
-    n = len(raw)
-    given = Predictions(3, np.arange(n) * 7, np.zeros(n, dtype=np.int64), probabilities, of(raw.shape[1]))
-
-    (found,) = Predictions.of(given.frame(), given.target)
-
-    assert (found.trial, found.rows.tolist()) == (3, given.rows.tolist())
-    assert found.rows.dtype == given.rows.dtype
-    np.testing.assert_array_equal(found.values, probabilities)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["network", "library"])
 def test_every_metric_made_again_equals_that_of_the_trial_to_the_bit(dtype: type) -> None:
     random, target = np.random.default_rng(0), of(3)
@@ -111,6 +90,8 @@ def test_every_metric_made_again_equals_that_of_the_trial_to_the_bit(dtype: type
 
     (found,) = Predictions.of(given.frame(), target)
 
+    np.testing.assert_array_equal(found.values, probabilities)
+    assert (found.trial, found.rows.tolist()) == (0, list(range(200)))
     assert target.measured(found.values, found.labels) == target.measured(probabilities, labels)
     assert (given.frame()["0"].dtype == np.float32) is (dtype is np.float32)
 

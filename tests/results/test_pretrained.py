@@ -95,17 +95,6 @@ class TestBound:
         store.add([some_pretrained(trial, n=self.SIZE) for trial in trials])
         return (place(store, trials[0]) / WEIGHTS).stat().st_size
 
-    def test_those_used_longest_ago_go_first_and_what_just_fits_stays(self, store: PretrainingStore) -> None:
-        size = self.fill(store, range(4))
-        use_times(store, {0: 400, 1: 100, 2: 300, 3: 200})
-
-        assert evict(store.results, 2.5 * size / GIGABYTE) == 2
-
-        assert store.missing(range(4)) == [1, 3]
-        assert list((store.folder / "trials").glob(f"{UNFINISHED}*")) == []
-        assert evict(store.results, 2 * size / GIGABYTE) == 0
-        assert evict(store.results, (2 * size - 1) / GIGABYTE) == 1
-
     @pytest.mark.parametrize("linked", ["", "trials"])
     def test_nothing_outside_is_removed_or_touched(self, store: PretrainingStore, tmp_path: Path, linked: str) -> None:
         mine = tmp_path / "mine"

@@ -12,7 +12,6 @@ from scarf_lightning.options.checking import DEEPEST
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import (
     SCHEMA_VERSION,
-    WEIGHTS,
     DamagedRecordError,
     fields_of,
     read_file,
@@ -74,31 +73,25 @@ HASH = sha256(b"four").hexdigest()
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        *((lambda record, keep=keep: (record / CONTENTS).write_bytes((record / CONTENTS).read_bytes()[:keep]),
-           "contents.json is torn") for keep in range(0, 100, 33)),
-        *((lambda record, name=name: (record / name).unlink(), f"{name} is missing")
-          for name in ("a.txt", "empty", CONTENTS)),
-        *((written(name, text), f"{name} is torn")
-          for name, text in (("a.txt", "thr"), ("a.txt", "fiver"), ("a.txt", ""), ("empty", "x"))),
+        (contents("{"), "contents.json is torn"),
+        (lambda record: (record / CONTENTS).unlink(), "contents.json is missing"),
+        (lambda record: (record / "empty").unlink(), "empty is missing"),
+        (written("a.txt", "thr"), "a.txt is torn"),
         (written("a.txt", "five"), "a.txt is damaged"),
         (changed(sha256=None), f"{CONTENTS} is damaged"),
         (resealed(hashes={}), "it has no size or hash of a.txt"),
         (resealed(without="files"), "it.files is missing"),
-        *((change(schema=schema), f"it has schema {schema}, and this version reads {SCHEMA_VERSION}")
-          for change, schema in ((changed, 1), (resealed, SCHEMA_VERSION + 1), (resealed, 2.0), (resealed, True))),
+        *((resealed(schema=schema), f"it has schema {schema}, and this version reads {SCHEMA_VERSION}")
+          for schema in (SCHEMA_VERSION + 1, 2.0, True, None)),
         *((resealed(files={name: 4}, hashes={name: HASH}), f"it names {name!r}, which is not a file of its folder")
           for name in NAMED),
         (resealed(files={"a.txt": -1}), "it has no size or hash of a.txt"),
         *((resealed(files={"a.txt": size}), f"it.files.a.txt={said}: it takes a whole number")
           for size, said in (("4", "4"), (None, "null"), (4.0, "4.0"), (True, "True"))),
-        (resealed(files={"a.txt": 10**30}), f"{CONTENTS} has values that are nested too deep, too large, or no text"),
-        *((contents(text), f"{CONTENTS} is torn") for text in (
-            "[" * 100_000, '{"a":' * 100_000, "9" * 5000, '{"schema": 1e999}')),
-        *((contents(text), "it has no schema") for text in ("null", '"a"', "[]", "3")),
-        (contents("{}"), f"{CONTENTS} is damaged"),
+        *((contents(text), f"{CONTENTS} is torn") for text in ("[" * 100_000, "9" * 5000, '{"schema": 1e999}')),
+        (contents("[]"), "it has no schema"),
         (contents('{"a": "\\ud800"}'), f"{CONTENTS} has values that are nested too deep, too large, or no text"),
         (resealed(fingerprint="fedcba9876543210"), "it belongs to fedcba9876543210"),
-        (resealed(fingerprint="\ud800"), f"{CONTENTS} has values that are nested too deep, too large, or no text"),
     ],
 )  # fmt: skip
 def test_damage_is_said(record: Path, damage: Callable[[Path], object], said: str) -> None:
@@ -106,21 +99,6 @@ def test_damage_is_said(record: Path, damage: Callable[[Path], object], said: st
     damage(record)
 
     assert reason(record) == said
-
-
-def test_a_flipped_bit_in_the_contents_is_damage_or_changes_nothing(record: Path) -> None:
-    before = read_record(record, CONTENTS, MINE)
-    whole = (record / CONTENTS).read_bytes()
-    for bit in range(0, 8 * len(whole), 67):
-        content = bytearray(whole)
-        content[bit // 8] ^= 1 << bit % 8
-        (record / CONTENTS).write_bytes(content)
-
-        try:
-            after = read_record(record, CONTENTS, MINE)
-        except DamagedRecordError:
-            continue
-        assert {name: after[name] for name in before} == before, bit
 
 
 def test_a_file_that_is_read_is_checked_and_parsed(record: Path) -> None:
@@ -132,17 +110,6 @@ def test_a_file_that_is_read_is_checked_and_parsed(record: Path) -> None:
     (record / "a.txt").write_text("five")
     with pytest.raises(DamagedRecordError, match=r"a\.txt is damaged"):
         read_file(record, table, "a.txt", bytes.decode)
-
-
-def test_weights_are_judged_by_size_unless_they_are_asked_for(tmp_path: Path) -> None:
-    write_record(tmp_path / "one", CONTENTS, MINE, {}, {WEIGHTS: b"four"})
-    (tmp_path / "one" / WEIGHTS).write_bytes(b"five")
-
-    table = read_record(tmp_path / "one", CONTENTS, MINE)
-    with pytest.raises(DamagedRecordError, match="is damaged"):
-        read_record(tmp_path / "one", CONTENTS, MINE, weights=True)
-    with pytest.raises(DamagedRecordError, match="is damaged"):
-        read_file(tmp_path / "one", table, WEIGHTS, bytes)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop", "gone"])

@@ -1,5 +1,4 @@
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 from safetensors.numpy import load_file
 
-from scarf_lightning.results import CellStore, LostClaimError, fingerprint, identity
+from scarf_lightning.results import CellStore, fingerprint, identity
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
 from scarf_lightning.results.store import Description, read_cell
@@ -223,18 +222,3 @@ class TestMending:
         assert aside(trained) == {f"{trained.fingerprint}/cell.json": reason}
         assert path.read_text() == text
         assert trained.missing(range(3)) == []
-
-
-class TestClaim:
-    def test_one_process_has_the_cell_and_what_it_adds_without_the_claim_is_not_kept(self, cell: CellStore) -> None:
-        with cell.claim() as mine:
-            assert mine is not None
-            with cell.claim() as other:
-                assert other is None
-        assert list(cell.folder.iterdir()) == []
-
-        with cell.claim() as claim:
-            shutil.rmtree(cell.folder / "claim")
-            with pytest.raises(LostClaimError):
-                cell.add(some_record([0]), claim)
-        assert stacks(cell) == []

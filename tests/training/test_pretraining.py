@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safetensors.numpy import load_file, save
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fit import Fit
@@ -21,7 +20,6 @@ from scarf_lightning.training import CellTraining
 from scarf_lightning.training.pretraining import add, cached, joined
 from tests.composing import config_of
 from tests.promises import is_exact
-from tests.results.sealing import replace_file
 from tests.short_training import short, trained
 
 Find = Callable[[Config], PretrainingStore]
@@ -60,30 +58,6 @@ def pretrained_trials(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
     monkeypatch.setattr(Stack, "pretrain", spy)
     return seen
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda weight: weight[:1], "of another network"),
-        (lambda weight: weight.astype(np.float64), "of another network"),
-        (lambda weight: weight * np.inf, "holds a number that is not finite"),
-    ],
-)
-def test_weights_of_another_network_are_set_aside_and_trained_again(
-    change: Callable[[Any], Any], reason: str, cache: Find, copied: StackRecord, wdbc: Table
-) -> None:
-    config = config_of()
-    place = cache(config).folder / "trials" / "0001"
-    arrays = load_file(place / "weights.safetensors")
-    arrays["encoder.body.layers.0.weight"] = np.ascontiguousarray(change(arrays["encoder.body.layers.0.weight"]))
-    replace_file(place, "curve.json", "weights.safetensors", save(arrays))
-
-    with pytest.warns(UserWarning, match=reason):
-        again = trained(config, wdbc, cache=cache(config))
-
-    same(again, copied)
-    assert cache(config).missing([0, 1]) == []
 
 
 def same(found: StackRecord, expected: StackRecord, trials: Sequence[int] | None = None) -> None:
