@@ -157,25 +157,18 @@ def floats(column: "pd.Series[Any]") -> Floats:
 
 def are_whole(values: "NDArray[Any]") -> bool:
     """True if all numbers are whole."""
-    # Most columns with fractions show one in their first rows.
-    first = values[:1000]
-    if not (np.floor(first) == first).all():
-        return False
     return bool((np.floor(values) == values).all())
 
 
-def declared_order(
-    column: "pd.Series[Any]", categories: Iterable[str], *, is_stripped: bool = False
-) -> tuple[str, ...] | None:
-    """The categories in the order of the column's type, if the type has one; ``is_stripped`` says whether they were
-    stripped of blanks."""
+def declared_order(column: "pd.Series[Any]", categories: Iterable[str]) -> tuple[str, ...] | None:
+    """The categories in the order of the column's type, if the type has one."""
     declared = getattr(column.dtype, "categories", None)
     if declared is None:
         return None
-    texts = [spell(category).strip() if is_stripped else spell(category) for category in declared]
-    # A type may declare categories that no row has, and two that are one without their blanks.
+    # A type may declare categories that no row has, and some that lack the blanks of the type's.
     occurring = set(categories)
-    return tuple(dict.fromkeys(text for text in texts if text in occurring))
+    spelled = [text if text in occurring else text.strip() for text in map(spell, declared)]
+    return tuple(dict.fromkeys(text for text in spelled if text in occurring))
 
 
 def spell(value: Any) -> str:

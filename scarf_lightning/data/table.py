@@ -12,17 +12,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError, unknown_name
-from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, is_numeric, spell
+from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, floats, is_numeric, spell
 from .copies import first_alike
-from .reading import Reader
+from .reading import Reader, ReadingOptions, read_column
+from .reading.frames import plain_column
+from .reading.rules import Rule
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
 
 __all__ = ["FEWEST_ROWS", "Column", "ColumnReading", "Table", "spell"]
 
 ROWS_AT_A_TIME = 1 << 16
 """Rows that are hashed at once, so that hashing needs no second copy of the values."""
-ROWS_IN_CACHE = 1 << 12
-"""Rows that are put side by side at once: a tenth of the time, for a million rows, of all of them column by column."""
+SHOWN = 30
+"""The most columns that a message names."""
 
 
 @dataclass(frozen=True)
@@ -66,34 +68,67 @@ class Table:
         target: "pd.Series[Any] | ReadTarget",
         *,
         categorical: Sequence[bool],
-        name: str,
-        source: str,
-        dataset_id: int | None = None,
-        split_by: Floats | None = None,
+        **described: Any,
     ) -> "Table":
         """Build the table from a frame of n rows and its target.
 
         Args:
-            features: one column for each feature.
+            features: one column for each feature. Those without a value are left out (paper, section 4).
             target: labels of any type, missing where a row has none; or labels that were read already.
             categorical: whether to read each feature as categorical. Columns that are not numeric always are.
-            name, source, dataset_id, split_by: see `Table`.
+            described: name, source, dataset_id, split_by: see `Table`.
 
         Raises:
-            ValueError: the arguments' lengths differ.
             UsageError: see `of`.
         """
-        n_rows, n_features = features.shape
-        n_labels = len(target.labels if isinstance(target, ReadTarget) else target)
-        if n_rows != n_labels or n_features != len(categorical):
-            raise ValueError("features, target and categorical do not belong together: their lengths differ")
         columns = []
-        for (name_of_column, column), is_asked in zip(features.items(), categorical, strict=True):
-            # A column without a value is left out (paper, section 4).
-            if not column.isna().all():
+        for (name, column), is_asked in zip(features.items(), categorical, strict=True):
+            if column.notna().any():
                 is_categorical = is_asked or not is_numeric(column)
-                columns.append(_column(str(name_of_column), column, is_categorical=is_categorical))
-        return cls.of(columns, target, name=name, source=source, dataset_id=dataset_id, split_by=split_by)
+                columns.append(_described(str(name), column, Coded.of(column) if is_categorical else floats(column)))
+        return cls.of(columns, target, **described)
+
+    @classmethod
+    def read(
+        cls,
+        frame: pd.DataFrame,
+        target: "pd.Series[Any] | ReadTarget",
+        options: ReadingOptions,
+        *,
+        source: str,
+        **described: Any,
+    ) -> "Table":
+        """Build the table from a frame of n rows whose columns nobody has described, and its target.
+
+        Args:
+            frame: every column has a name of its own.
+            target: see `from_frame`.
+            options: what a user set of the columns.
+            source, described: see `from_frame`.
+
+        Raises:
+            UsageError: see `read_column` and `of`; or no column is left.
+        """
+        columns, rules = list[tuple[Column, Floats]](), list[Rule]()
+        readings, notes = list[ColumnReading](), list[str]()
+        for name, given in frame.items():
+            if name in options.left_out:
+                readings.append(ColumnReading(str(name), "not looked at", 0, 0, f"left out{options.left_out[name]}"))
+                continue
+            column = plain_column(given)
+            reading, rule, features, doubts = read_column(column, options)
+            columns += [_described(feature, column, values) for feature, values in features.items()]
+            readings.append(reading)
+            notes += [f"Column {name!r}: {doubt}." for doubt in doubts]
+            if features:
+                rules.append(rule)
+        # Of fewer rows the target says that they are too few.
+        if readings and not columns and len(frame) >= FEWEST_ROWS:
+            why = [f"{each.column!r} is {each.done}" for each in readings[:SHOWN]]
+            raise UsageError(f"{source} has no column to learn from: {'; '.join(why)}. {' '.join(notes[:1])}".rstrip())
+        table = cls.of(columns, target, source=source, **described)
+        reader = Reader(tuple(rules), table.columns)
+        return replace(table, reading=tuple(readings), notes=(*table.notes, *notes), reader=reader)
 
     @classmethod
     def of(
@@ -101,10 +136,9 @@ class Table:
         columns: Iterable[tuple[Column, Floats]],
         target: "pd.Series[Any] | ReadTarget",
         *,
-        name: str,
         source: str,
         dataset_id: int | None = None,
-        split_by: Floats | None = None,
+        **described: Any,
     ) -> "Table":
         """Build the table from its columns with their values ``(n,)``; other arguments are as of `from_frame`.
 
@@ -112,24 +146,24 @@ class Table:
             UsageError: see `read_target`; or there is no column, or a value is infinite.
         """
         read = target if isinstance(target, ReadTarget) else read_target(target, source)
-        described, values = [], []
+        typed, values = [], []
         for column, column_values in columns:
             if np.isinf(column_values).any():
                 raise UsageError(f"column {column.name!r} of {source} holds an infinite value; mark it as missing.")
-            described.append(replace(column, has_gaps=bool(np.isnan(column_values).any())))
+            typed.append(replace(column, has_gaps=bool(np.isnan(column_values).any())))
             values.append(column_values)
-        if not described:
+        if not typed:
             raise UsageError(f"{source} has no column with a value in it.")
         return cls(
-            name=name,
-            dataset_id=dataset_id,
-            source=source,
-            columns=tuple(described),
-            values=_side_by_side(values),
+            columns=tuple(typed),
+            # Rows in one piece: the order of sums, and with it their last bits, depends on it.
+            values=np.ascontiguousarray(np.array(values).T),
             labels=read.labels,
             target=read.target,
-            split_by=split_by,
             notes=read.notes,
+            source=source,
+            dataset_id=dataset_id,
+            **described,
         )
 
     @property
@@ -261,18 +295,9 @@ def _little_endian(array: NDArray[Any], dtype: Any) -> bytes:
     return np.ascontiguousarray(array, dtype=dtype).tobytes()
 
 
-def _side_by_side(columns: Sequence[Floats]) -> Floats:
-    """Columns ``(n,)`` as a matrix ``(n, M)``."""
-    matrix = np.empty((len(columns[0]), len(columns)))
-    for start in range(0, len(matrix), ROWS_IN_CACHE):
-        rows = slice(start, start + ROWS_IN_CACHE)
-        np.stack([column[rows] for column in columns], axis=1, out=matrix[rows])
-    return matrix
-
-
-def _column(name: str, column: "pd.Series[Any]", *, is_categorical: bool) -> tuple[Column, Floats]:
-    """A column with its numbers, or with the codes of its categories, ``(n,)``."""
-    if not is_categorical:
-        return Column(name), column.to_numpy(dtype=np.float64, na_value=np.nan)
-    codes, categories = Coded.of(column).sorted_codes()
+def _described(name: str, column: "pd.Series[Any]", values: Coded | Floats) -> tuple[Column, Floats]:
+    """A feature of a column, with its numbers or the codes of its categories, ``(n,)``."""
+    if not isinstance(values, Coded):
+        return Column(name), values
+    codes, categories = values.sorted_codes()
     return Column(name, categories, declared_order(column, categories)), codes

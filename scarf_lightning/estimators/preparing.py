@@ -13,7 +13,6 @@ from ..data.reading.roles import split_values
 from ..data.table import Table
 from ..data.targets import Classes, ReadTarget, Target, read_target
 from ..data.targets.classes import dtype_of
-from ..data.untyped import read_table
 from ..errors import UsageError
 from ..options import Config
 from ..options.settings import DatasetSettings
@@ -43,7 +42,7 @@ def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table
     """The table that a file with these columns would be, with notes on how it was read."""
     split_by, notes, features = _split_by(frame, config)
     options = _reading_options(config.dataset, features)
-    table = read_table(features, target, options, name=SOURCE, source=SOURCE, split_by=split_by)
+    table = Table.read(features, target, options, name=SOURCE, source=SOURCE, split_by=split_by)
     return replace(table, notes=(*notes, *table.notes))
 
 
@@ -86,11 +85,11 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[str], 
 
 def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOptions:
     """The user's options of columns, which must be there."""
-    given = {}
+    kinds = {}
     for option in OF_COLUMNS:
-        columns = tuple(getattr(asked, option) or ())
-        for column in columns:
+        for column in getattr(asked, option) or ():
             if column not in frame.columns:
                 raise UsageError(f"dataset.{option} names {column!r}, which is not a column of {SOURCE}.")
-        given[option] = columns
-    return ReadingOptions(**given, decimal=asked.decimal)
+            kinds[column] = option
+    left_out = dict.fromkeys(asked.drop or (), " by dataset.drop")
+    return ReadingOptions(kinds, left_out, asked.decimal)

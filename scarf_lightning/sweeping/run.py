@@ -251,7 +251,7 @@ def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
     for cell in cells:
         source = cell.source
         kind = source.target_kind
-        if source.is_found_out or (source.is_split_by_data and source.files()):
+        if source.is_found_out or (source.is_split_by_data and source.stamps()):
             from ..data.trials import check_request
 
             # Cells share tables, and a large one takes seconds to read.

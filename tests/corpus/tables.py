@@ -14,7 +14,7 @@ import numpy as np
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.data.sources import ENDING, FileSource
-from scarf_lightning.data.sources.table_file import open_file
+from scarf_lightning.data.sources.table_file import read_file
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
@@ -100,10 +100,9 @@ def outcome_of(file: Path, scratch: Path) -> Outcome:
 
 def _last_column(file: Path) -> str:
     try:
-        names = open_file(file).names
+        return str(read_file(file).columns[-1])
     except UsageError:
         return "y"  # the source refuses the file in the same words
-    return names[-1]
 
 
 def _read(source: FileSource, found: Outcome, scratch: Path) -> Table | None:
@@ -154,7 +153,7 @@ def _advised(source: FileSource, sentence: str, scratch: Path) -> FileSource | N
     if "holds an infinite value; mark it as missing" in sentence:
         return _written_again(source, scratch)
     if re.search(r"has the one class|rows with a label in|choose another (column|target)", sentence):
-        names = open_file(source.path).names
+        names = list(read_file(source.path))
         before = names[: names.index(source.target)]
         return replace(source, target=before[-1], target_kind=None) if before else None
     return None
@@ -162,7 +161,7 @@ def _advised(source: FileSource, sentence: str, scratch: Path) -> FileSource | N
 
 def _written_again(source: FileSource, scratch: Path) -> FileSource:
     """A copy of the file in which every column has a name of its own, and infinite values are missing."""
-    rows = open_file(source.path).read().replace([np.inf, -np.inf], np.nan)
+    rows = read_file(source.path).replace([np.inf, -np.inf], np.nan)
     rows.columns = [f"{name}_{place}" for place, name in enumerate(rows.columns)]
     copy = scratch / f"{source.path.stem}.csv"
     rows.to_csv(copy, index=False)
@@ -179,7 +178,7 @@ def _fit(table: Table, found: Outcome, scratch: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     model.save(folder)
     loaded = load_model(folder)
-    rows = open_file(Path(table.source)).read()[:MOST_ROWS]
+    rows = read_file(Path(table.source))[:MOST_ROWS]
     before, after = model.predictions(model.values(rows)), loaded.predictions(loaded.values(rows))
     if not np.array_equal(before, after) or not np.isfinite(after).all():
         found.faults.append("a loaded model predicts something else")

@@ -24,7 +24,7 @@ def test_a_category_has_an_indicator_unless_so_many_are_asked_for() -> None:
 def test_categories_keep_the_order_that_their_type_declares() -> None:
     column = pd.Series(pd.Categorical([" b", "b", "a"], categories=[" b", "z", "b", "a"]))
     assert declared_order(column, [" b", "a", "b"]) == (" b", "b", "a")
-    assert declared_order(column, ["a", "b"], is_stripped=True) == ("b", "a")
+    assert declared_order(column, ["a", "b"]) == ("b", "a")
     assert declared_order(pd.Series(["a"]), ["a"]) is None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.data.sources import open_source
-from scarf_lightning.data.sources.source import Stamps, stamps_of
+from scarf_lightning.data.sources.source import Stamp, Stamps
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import KnownData, keep_failure, known_data, note_data, read_failure
 from tests.results.sealing import refuse
@@ -27,7 +27,7 @@ class SomeSource:
     paths: tuple[Path, ...]
 
     def stamps(self) -> Stamps:
-        return stamps_of(self.paths)
+        return tuple(map(Stamp.of, self.paths)) if all(path.exists() for path in self.paths) else ()
 
 
 @pytest.fixture

@@ -1,26 +1,19 @@
 """Columns that are no features: those that split rows, and those that weigh them. They are read as features are."""
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.errors import OutOfBoundsTimedelta
 
 from ...errors import UsageError
 from ..columns import Coded, Floats, is_numeric
 from ..copies import TEST, TRAIN, VALIDATION
 from .frames import plain_column
-from .kinds import quantity_rule
-from .rules import floats_of, text_of
-from .values import EPOCH, SECOND, utc
+from .rules import floats_of, quantity_rule, text_of
+from .values import SECOND, since_epoch
 
-PART_NAMES = {
-    **dict.fromkeys(("train", "training"), TRAIN),
-    **dict.fromkeys(("validation", "valid", "val", "dev"), VALIDATION),
-    **dict.fromkeys(("test", "testing", "holdout"), TEST),
-}
+PART_NAMES = {"train": TRAIN, "validation": VALIDATION, "val": VALIDATION, "test": TEST}
 """What a column may call the part of a row, in lower case."""
 
 
@@ -37,21 +30,16 @@ def split_values(
     Raises:
         UsageError: the column does not hold what the split needs.
     """
-    column = plain_column(column)
+    column, doubt = plain_column(column), f"Column {str(column.name)!r}: "
     if kind == "time":
         values, notes = _times(column, source, decimal)
-        return values, [f"Column {column.name!r}: {note}." for note in notes]
+        return values, [f"{doubt}{note}." for note in notes]
     coded = Coded.of(column) if is_numeric(column) else text_of(column)
     names = list(map(str, coded.distinct))
     if kind == "group":
-        first = {name.casefold(): name for name in reversed(names)}
-        notes = [
-            f"Column {column.name!r}: the groups {first[name.casefold()]!r} and {name!r} differ by case alone, and are "
-            "two groups."
-            for name in names
-            if first[name.casefold()] != name
-        ]
-        return coded.spread(np.arange(len(names), dtype=np.float64)), notes[:1]
+        differs = len({name.casefold() for name in names}) < len(names)
+        notes = [f"{doubt}names of groups that differ by case alone are different groups."] if differs else []
+        return coded.spread(range(len(names))), notes
     if unknown := [name for name in names if name.lower() not in PART_NAMES]:
         raise UsageError(
             f"column {column.name!r} of {source} says {unknown[0]!r} of a row, and split=column knows train, "
@@ -71,11 +59,7 @@ def _times(column: "pd.Series[Any]", source: str, decimal: str | None) -> tuple[
     rule, notes = found
     if rule.rule == "numbers":
         return rule.numbers(column), notes
-    elapsed = utc(rule.times(column)) - EPOCH
-    # A coarser unit would round fractions of a second in another way. Nanoseconds end in 2262.
-    with suppress(OutOfBoundsTimedelta):
-        elapsed = elapsed.dt.as_unit("ns")
-    return np.asarray(elapsed / SECOND, dtype=np.float64), notes
+    return np.asarray(since_epoch(rule.times(column)) / SECOND, dtype=np.float64), notes
 
 
 def read_weights(
@@ -88,17 +72,13 @@ def read_weights(
         UsageError: a weight is no number, negative, infinite or too large, a row with a label has none, or all are
             zero.
     """
-    weights, others = floats_of(column, decimal=decimal)
+    weights, others = floats_of(plain_column(column), decimal=decimal)
     known, labelled = weights[~np.isnan(weights)], weights[is_labelled]
     # Networks compute in float32, unless a cell asks for more.
-    unfit = known[(known < 0) | (known > np.finfo(np.float32).max)]
-    fault = None
-    if others or len(unfit):
-        fault = f"holds {str([*others, *unfit.tolist()][0])[:40]!r}; a weight must be a number from 0 to 3e38"
-    elif np.isnan(labelled).any():
-        fault = f"has no weight in {np.isnan(labelled).sum()} of the rows with a label; fill them in"
-    elif not labelled.any():
-        fault = "has the weight 0 in every row with a label; there is nothing to learn from"
-    if fault:
-        raise UsageError(f"dataset.weight: column {column.name!r} of {source} {fault}.")
+    are_weights = not others and ((known >= 0) & (known <= np.finfo(np.float32).max)).all()
+    if not are_weights or np.isnan(labelled).any() or not labelled.any():
+        raise UsageError(
+            f"dataset.weight: column {column.name!r} of {source} must hold a number from 0 to 3e38 in every row with a "
+            "label, and not 0 in all of them."
+        )
     return np.where(np.isnan(weights), known.mean(), weights)

@@ -13,9 +13,10 @@ from ..columns import Coded, Floats, floats, is_numeric, listed, spell
 from .frames import UNWRITABLE
 from .hashing import min_hashes, text_hashes
 from .values import (
-    CATEGORICAL_PARTS,
+    CODE,
     DATE_PARTS,
     Notation,
+    date_format,
     date_parts,
     known_values,
     notation_of,
@@ -26,6 +27,8 @@ from .values import (
 NO_VALUE = "(no value)"
 """The category of a gap in a column that has one value and gaps."""
 SHOWN = 5
+LEFT_OUT = ("empty", "constant", "id")
+ENCODERS = {"strings": min_hashes, "text": text_hashes}
 
 Values = Coded | Floats
 """A feature of n rows: categories, or numbers ``(n,)`` with NaN where a value is missing."""
@@ -36,6 +39,7 @@ class Rule:
     """Rule that turns a column into features.
 
     Attributes:
+        column: its name.
         rule: the kind of the column.
         decimal, is_grouped, unit: of numbers that are text, see `Notation`.
         format: of dates in text, as in ``strptime``; ``ISO8601`` if the column held times.
@@ -43,7 +47,8 @@ class Rule:
         parts: of dates: the parts that differ between rows of the table, see `date_parts`.
     """
 
-    rule: Literal["plain categories", "numbers", "dates", "gaps", "categories", "strings", "text"]
+    column: str
+    rule: Literal["numbers", "dates", "gaps", "categories", "strings", "text", "empty", "constant", "id"]
     decimal: str = "."
     is_grouped: bool = False
     unit: str = ""
@@ -52,27 +57,27 @@ class Rule:
     parts: tuple[str, ...] = DATE_PARTS
 
     def features(self, column: "pd.Series[Any]") -> dict[str, Values]:
-        """The features of a column by their names, always equally many.
+        """The features of a column by their names, always equally many; none of a column that is left out.
 
         Raises:
             UsageError: it holds a value that the rule cannot read.
         """
-        name = str(column.name)
+        if self.rule in LEFT_OUT:
+            return {}
         if self.rule == "numbers":
-            return {name: self.numbers(column)}
+            return {self.column: self.numbers(column)}
         if self.rule == "dates":
             parts = date_parts(self.times(column))
-            return {f"{name} ({part})": _as_feature(part, parts[part]) for part in self.parts}
-        coded = Coded.of(column) if self.rule == "plain categories" else text_of(column)
-        if self.rule in ("strings", "text"):
-            encode = min_hashes if self.rule == "strings" else text_hashes
+            return {f"{self.column} ({part})": parts[part] for part in self.parts}
+        coded = text_of(column)
+        if self.rule in ENCODERS:
             # The code -1 of a missing value picks the last.
-            hashes = encode([*coded.distinct, "missing"])
+            hashes = ENCODERS[self.rule]([*coded.distinct, "missing"])
             hashes[-1] = np.nan
-            return {f"{name} ({place})": numbers for place, numbers in enumerate(hashes[coded.codes].T, start=1)}
-        if self.rule == "gaps" and (coded.codes < 0).any():
+            return {f"{self.column} ({place})": numbers for place, numbers in enumerate(hashes[coded.codes].T, start=1)}
+        if self.rule == "gaps":
             coded = Coded(coded.codes % (len(coded.distinct) + 1), [*coded.distinct, NO_VALUE])
-        return {name: coded}
+        return {self.column: coded}
 
     def numbers(self, column: "pd.Series[Any]") -> Floats:
         """A column of numbers, or of text in which they are written in the rule's notation, ``(n,)``."""
@@ -87,11 +92,9 @@ class Rule:
             UsageError: a value is no date in the rule's format, or times have a zone where the table's had none.
         """
         if pd.api.types.is_datetime64_any_dtype(column):
-            if (column.dt.tz is not None) != self.has_zone and column.notna().any():
-                here, there = ("have none", "have a time zone") if self.has_zone else ("have a time zone", "have none")
-                raise UsageError(
-                    f"The times of column {column.name!r} {here}, and those of the table {there}; convert them."
-                )
+            if (column.dt.tz is not None) != self.has_zone:
+                kind = "times with a zone" if self.has_zone else "times without a zone"
+                _refuse(column, kind, column.dropna().astype("str").tolist())
             return column
         text = text_of(column)
         times = times_of([*text.distinct, ""], self.format)
@@ -101,15 +104,33 @@ class Rule:
         return times.iloc[text.codes].reset_index(drop=True)
 
 
-def _as_feature(part: str, values: Floats) -> Values:
-    return Coded.of(pd.Series(values)) if part in CATEGORICAL_PARTS else values
+def quantity_rule(
+    column: "pd.Series[Any]", decimal: str | None = None, text: Coded | None = None, asked: str | None = None
+) -> tuple[Rule, list[str]] | None:
+    """The rule by which a column holds numbers or dates, and notes on doubts; None if it holds neither.
+
+    Text that is codes, such as 007, or a single number is neither. ``text`` is of the column, if it is known already;
+    ``asked`` is numeric or dates, if the user says so.
+    """
+    name = str(column.name)
+    if is_numeric(column) and asked != "dates":
+        return Rule(name, "numbers", decimal or "."), []
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return Rule(name, "dates", has_zone=column.dt.tz is not None), []
+    known = known_values((text or text_of(column)).distinct)
+    notation, others, notes = notation_of(known, decimal)
+    are_numbers = not others and len(known) > 1 and not any(map(CODE.fullmatch, known))
+    if asked == "numeric" or (are_numbers and asked is None):
+        return Rule(name, "numbers", *notation), notes
+    format, notes = date_format(known)
+    if not format and asked is None:
+        return None
+    return Rule(name, "dates", format=format or "ISO8601", has_zone="%z" in format), notes
 
 
 def _refuse(column: "pd.Series[Any]", kind: str, wrong: Sequence[str]) -> None:
     if wrong:
-        raise UsageError(
-            f"Column {column.name!r} holds {kind} in the table, but {listed(wrong, SHOWN)} in the rows; correct it."
-        )
+        raise UsageError(f"Column {column.name!r} is read as {kind}, and holds {listed(wrong, SHOWN)}; correct it.")
 
 
 def plain_text(value: Any, column: Any) -> str:

@@ -20,47 +20,44 @@ def reading_report(table: "Table") -> list[str | Shown]:
     A table whose columns have declared types has sentences alone.
     """
     parts: list[str | Shown] = []
-    name, target = table.name, table.target
+    target = table.target
     if table.reading:
-        columns = counted(len(table.columns), "column")
-        if table.n_encoded != len(table.columns):
-            columns += f", {table.n_encoded:,} after one-hot encoding"
         # Columns that are left out make no feature.
         features = counted(sum(each.n_features > 0 for each in table.reading), "feature")
+        columns = f"{counted(len(table.columns), 'column')}, {table.n_encoded:,} after one-hot encoding"
         parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {target.in_words}")
         parts.append(_columns(table))
     if table.n_unlabelled:
-        labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {name} have a label"
-        parts.append(f"{labelled}; the others are for pre-training and for methods that use unlabelled rows.")
-    if table.n_copies:
-        rows = f"{counted(table.n_labelled, 'row')} of {name}{' with a label' if table.n_unlabelled else ''}"
         parts.append(
-            f"{table.n_copies:,} of the {rows} equal an earlier row in every column; split.copies=together "
-            "keeps equal rows in one part of a random split, apart does not."
+            f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label; the others are for "
+            "pre-training and for methods that use unlabelled rows."
+        )
+    if table.n_copies:
+        parts.append(
+            f"{table.n_copies:,} labelled rows of {table.name} equal an earlier one in every column; "
+            "split.copies=together keeps equal rows in one part of a random split, apart does not."
         )
     # Such as balanced accuracy, where one class is rare.
     if target.metric != target.usual_metric:
-        leading, other = target.metric.replace("_", " "), target.usual_metric
-        # The paper's sweeps name accuracy, whatever the imbalance, and several datasets may lead with another metric.
         parts.append(
-            f"Results of {name} alone lead with {leading}, unless a metric is asked for; metric={other} leads with "
-            f"{other.replace('_', ' ')}."
+            f"Results of {table.name} alone lead with {target.metric}, unless a metric is asked for, such as "
+            f"metric={target.usual_metric}."
         )
     return [*parts, *table.notes]
 
 
 def _columns(table: "Table") -> Shown:
     """A line for each column, or for those of many with which something is done."""
-    readings = list(table.reading)
     # In a wide table the columns that are read otherwise would not be seen.
-    if len(readings) > LONGEST:
-        readings = [reading for reading in readings if reading.done != "as they are"]
+    is_wide = len(table.reading) > LONGEST
     shown = Shown(box=box.SIMPLE_HEAD)
     for heading in ("column", "kind", "missing", "distinct", "what is done"):
         # Counts are compared digit by digit.
         shown.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
-    for reading in readings:
-        shown.add_row(reading.column, reading.kind, f"{reading.missing:,}", f"{reading.distinct:,}", reading.done)
-    if n_others := len(table.reading) - len(readings):
-        shown.add_row(f"{n_others:,} {'more' if readings else 'columns'}", "numbers", "", "", "as they are")
+    for reading in table.reading:
+        if not is_wide or reading.done != "as they are":
+            counts = f"{reading.missing:,}", f"{reading.distinct:,}"
+            shown.add_row(reading.column, reading.kind, *counts, reading.done)
+    if is_wide:
+        shown.add_row("all others", "numbers", "", "", "as they are")
     return shown

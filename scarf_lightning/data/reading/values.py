@@ -11,21 +11,19 @@ import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
 from ..arguments import argument
-from ..columns import Floats, floats
+from ..columns import Coded, Floats, floats
 
 MISSING = frozenset(["", "?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "none", "null", "missing", "unknown", "#n/a"])
 """Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
 LONGEST = 100
-"""Characters. Longer texts are neither numbers nor dates."""
+"""Characters. Longer texts are no dates."""
 UNITS = "%$€£¥"
 THOUSANDS = {".": ",", ",": "."}
 """The sign between thousands by the decimal sign."""
 CODE = re.compile(r"[+-]*(0\d+|9\d{15}|\d{17,})", re.ASCII)
 """Whole numbers with leading zeros, or so large that float64 rounds some."""
 
-DATE_PARTS, CATEGORICAL_PARTS = ("days", "month", "weekday", "hour"), ("month", "weekday")
-IN_UTC = re.compile(r"(Z|[+-]00:?00)$")
-OTHER_ZONES = "its times are in time zones other than UTC, and are read as the same moments in UTC"
+DATE_PARTS = ("days", "month", "weekday", "hour")
 EPOCH, SECOND = pd.Timestamp(0).as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
 """In seconds: nanoseconds end in 2262, and many tables write 9999-12-31 for a date that never comes."""
 
@@ -40,7 +38,8 @@ def known_values(texts: Sequence[str]) -> list[str]:
 
 
 @cache
-def _pattern(decimal: str, is_grouped: bool, unit: str) -> re.Pattern[str]:
+def _pattern(notation: Notation) -> re.Pattern[str]:
+    decimal, is_grouped, unit = notation
     point, sign = re.escape(decimal), re.escape(unit)
     whole = rf"(?:[1-9]\d{{0,2}}(?:[{THOUSANDS[decimal]}]\d{{3}})+|\d+)" if is_grouped else r"\d+"
     number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
@@ -49,7 +48,7 @@ def _pattern(decimal: str, is_grouped: bool, unit: str) -> re.Pattern[str]:
 
 def number_of(text: str, notation: Notation) -> float:
     """The number that a text writes in a notation, percentages as shares of 1; NaN if it writes none."""
-    if len(text) > LONGEST or not _pattern(*notation).fullmatch(text):
+    if not _pattern(notation).fullmatch(text):
         return nan
     decimal, _, unit = notation
     number = float(re.sub(rf"[ {unit}{THOUSANDS[decimal]}]", "", text).replace(decimal, "."))
@@ -70,43 +69,34 @@ def notation_of(texts: Sequence[str], decimal: str | None = None) -> tuple[Notat
     best = min(others, key=lambda sign: len(others[sign]))
     is_grouped = any(THOUSANDS[best] in text for text in texts)
     notes = []
-    if best == "." and is_grouped and len(others.get(",", texts)) == len(others[best]) < len(texts):
+    if is_grouped and others[best] == others.get(",") != texts:
         doubt = "its commas are read as separators of thousands, though they could be decimal"
         notes.append(f"{doubt}; {argument('dataset.decimal', ',')} reads them as decimal")
     return (best, is_grouped, unit), others[best], notes
 
 
-def date_format(texts: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The one format in which all distinct texts are dates, and notes on doubts; None if there is none.
+def date_format(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """The one format in which all distinct texts are dates, and notes on doubts; "" if there is none.
 
     Of formats that differ in the order of day and month, the one with the month first counts, but behind dots.
 
     Args:
         texts: without those that stand for a missing value.
     """
-    # May is a short name and a long one; a longer text tells which.
-    longest = max(texts, key=len, default="")
-    formats: dict[str, None] = {}
+    longest = max(texts, key=len, default="")[:LONGEST]
+    fitting = []
     for is_day_first in ("." in longest, "." not in longest):
         with warnings.catch_warnings():
             # It warns of a day after the 12th that tells the order.
             warnings.simplefilter("ignore")
-            format = guess_datetime_format(longest[:LONGEST], dayfirst=is_day_first) or ""
-        if "%Y" in format and not format.startswith("%Y-%d"):
-            formats |= dict.fromkeys([format, format.replace("%B", "%b")])
-    fitting = [format for format in formats if times_of(texts, format).notna().all()]
-    if not fitting:
-        return None
-    format, *others = fitting
-    notes = []
-    # After a year everybody writes the month first.
-    if others and not format.startswith("%Y"):
-        doubt = f"its dates are read as {format}, though they could be {others[0]}"
-        notes.append(f"{doubt}; write them as 2024-12-31 to be sure")
-    # A moment in another zone may be on another day there.
-    if "%z" in format and not all(map(IN_UTC.search, texts)):
-        notes.append(OTHER_ZONES)
-    return format, notes
+            format = guess_datetime_format(longest, dayfirst=is_day_first) or ""
+        # After a year everybody writes the month first.
+        is_dated = "%Y" in format and not format.startswith("%Y-%d")
+        if is_dated and format not in fitting and times_of(texts, format).notna().all():
+            fitting.append(format)
+    first, *others = fitting or [""]
+    doubt = f"its dates are read as {first}, though they could be {{}}; write them as 2024-12-31 to be sure"
+    return first, [doubt.format(other) for other in others]
 
 
 def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
@@ -114,19 +104,18 @@ def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
     return pd.Series(pd.to_datetime(pd.Series(texts, dtype="str"), format=format, errors="coerce", utc=True))
 
 
-def utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Times of any zone, or of none, as times of UTC without a zone."""
-    return pd.Series(pd.to_datetime(times, utc=True).dt.tz_localize(None))
+def since_epoch(times: "pd.Series[Any]") -> "pd.Series[Any]":
+    """The time of UTC since 1970, of times of any zone, or of none."""
+    return pd.to_datetime(times, utc=True).dt.tz_localize(None) - EPOCH
 
 
-def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
-    """Days since 1970, month, weekday and hour of n times, each ``(n,)``; NaN where a time is missing.
+def date_parts(times: "pd.Series[Any]") -> dict[str, Coded | Floats]:
+    """Days since 1970, month, weekday and hour of n times, each ``(n,)``; missing where a time is missing.
 
     Months and weekdays are categories. A periodic coding by a sine would differ between machines in its last bits, and
     with it the hash of the data.
     """
-    moments = utc(times)
-    days = (moments - EPOCH) // SECOND / 86_400
-    calendar = moments.dt
-    parts = (days, calendar.month, calendar.day_of_week + 1, calendar.hour + calendar.minute / 60)
-    return {name: floats(part) for name, part in zip(DATE_PARTS, parts, strict=True)}
+    calendar = pd.to_datetime(times, utc=True).dt
+    days, hour = since_epoch(times) // SECOND / 86_400, calendar.hour + calendar.minute / 60
+    month, weekday = Coded.of(calendar.month), Coded.of(calendar.day_of_week + 1)
+    return {"days": floats(days), "month": month, "weekday": weekday, "hour": floats(hour)}

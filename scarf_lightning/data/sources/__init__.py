@@ -1,16 +1,16 @@
 """Where tables come from. Opening a source imports no client and loads nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError, unknown_name
 from ...options.paths import expanded
 from ..targets import AUTO, check_kind
-from .file import LISTS_OF_COLUMNS, FileSource
-from .openml import OpenMLSource, OpenMLTaskSource
+from .file import ENDING, LISTS_OF_COLUMNS, FileSource
+from .openml import OpenMLSource
 from .source import (
-    ENDING,
     BundledSource,
     DiabetesSource,
     ReadTable,
@@ -28,19 +28,15 @@ __all__ = [
 
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""
-OF_A_FILE = ("separator", "decimal", "encoding", "sheet", "weight")
-PATHS = ("path", "unlabelled")
 OPTIONS = {
-    FileSource.name: (*PATHS, "target", *LISTS_OF_COLUMNS, *OF_A_FILE, "target_kind"),
+    FileSource.name: tuple(field.name for field in fields(FileSource) if field.name not in ("dataset_name", "split")),
     OpenMLSource.name: ("id", "task", "target_kind"),
     WdbcSource.name: ("id",),
     DiabetesSource.name: (),
 }
 """The options of each source, besides the name of its data."""
-
-NEEDS_NOTHING = ("random", "stratified")
-"""Splits that need nothing but the labels."""
-OF_A_TASK = "task"
+SPLITS = {FileSource.name: ("group", "time", "column", "files"), OpenMLSource.name: ("group", "time", "column", "task")}
+"""The splits that need more of a source than labels."""
 
 
 def open_source(
@@ -69,50 +65,39 @@ def open_source(
     # A bundled table is one table, so nothing of it can be chosen but its name.
     if source in BUNDLED:
         if asked.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
-            raise UsageError(
-                f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {asked['id']} use dataset=openml."
-            )
+            raise UsageError(f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for others use dataset=openml.")
         return BUNDLED[source](dataset_name=name)
     kind = asked.pop("target_kind", AUTO)
     named: dict[str, Any] = {"dataset_name": name, "target_kind": None if kind == AUTO else kind, "split": split_by}
     check_kind(named["target_kind"])
-    if source == FileSource.name:
-        if not asked.get("path"):
+    if source == OpenMLSource.name:
+        if len(asked) != 1:
             raise UsageError(
-                "dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C."
+                "dataset=openml needs the id of a dataset, or of a task, which brings its dataset: set dataset.id=N or "
+                "dataset.task=N, and not both."
             )
-        for option, value in asked.items():
-            named[option] = tuple(value) if option in LISTS_OF_COLUMNS else value
-            if option in PATHS:
-                named[option] = _path(value)
-        # A file that is there says which columns it has.
-        return FileSource(**{"target": ""} | named)
-    if len(asked) != 1:
-        raise UsageError(
-            "dataset=openml needs the id of a dataset, or of a task, which brings its dataset: set dataset.id=N or "
-            "dataset.task=N, and not both."
-        )
-    named["cache"] = _path(openml_cache)
-    if "task" in asked:
-        return OpenMLTaskSource(asked["task"], is_split=(split or {}).get("name") == OF_A_TASK, **named)
-    return OpenMLSource(asked["id"], **named)
+        return OpenMLSource(asked.get("id"), _path(openml_cache), asked.get("task"), **named)
+    if not asked.get("path"):
+        raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
+    lists = {option: tuple(asked.get(option, ())) for option in LISTS_OF_COLUMNS}
+    paths = {option: _path(asked.get(option)) for option in ("path", "unlabelled")}
+    # A file that is there says which columns it has.
+    return FileSource(**{"target": ""} | asked | named | lists | paths)
 
 
 def _path(given: str | None) -> Path | None:
     return expanded(given) if given else None
 
 
-def _split_by(split: Mapping[str, Any], source: str, asked: Mapping[str, Any]) -> SplitBy | None:
-    """Fields of a split that its source must know."""
-    kind = split.get("name", NEEDS_NOTHING[0])
-    if kind == OF_A_TASK and "task" not in asked:
-        raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")
-    if kind in (*NEEDS_NOTHING, OF_A_TASK):
+def _split_by(split: Mapping[str, Any], source: str, asked: Collection[str]) -> SplitBy | None:
+    """Fields of a split that its source must know; None if it needs nothing but the labels."""
+    kind = split.get("name", "random")
+    if kind in ("random", "stratified"):
         return None
-    if source in BUNDLED or (kind == "files" and source != FileSource.name):
-        has = "no such columns" if source in BUNDLED else "no files of its own"
-        raise UsageError(f"split={kind} does not go with dataset.source={source}, which has {has}; use dataset=csv.")
-    needed = "test" if kind == "files" else "column"
+    if kind not in SPLITS.get(source, ()) or (kind == "task" and "task" not in asked):
+        other = "dataset=openml dataset.task=N" if kind == "task" else "dataset=csv"
+        raise UsageError(f"split={kind} does not go with dataset.source={source}; use it with {other}.")
+    needed = {"files": "test", "task": "name"}.get(kind, "column")
     if not split.get(needed):
         raise UsageError(f"split={kind} needs split.{needed}; set it.")
     return SplitBy(kind, split.get("column"), _path(split.get("validation")), _path(split.get("test")))

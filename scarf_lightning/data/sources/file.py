@@ -3,24 +3,25 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ...errors import UsageError, unknown_name
-from ..columns import Floats
-from .source import ENDING, Source, SplitBy
+from .source import Source, SplitBy
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..columns import Floats
     from ..table import Table
-    from .table_file import TableFile
 
-READING = 8
+ENDING = re.compile(
+    r"\.((csv|tsv|tab|txt|dat|data|json|jsonl|ndjson)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE
+)
+READING = 9
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
 NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
@@ -48,7 +49,7 @@ class FileSource(Source):
         target: the column to predict.
         categorical, numeric, dates, text: columns to read as categories, as numbers, as dates, or as text,
             whatever they hold.
-        drop: columns to leave out, which are not read.
+        drop: columns to leave out, which may hold anything.
         separator, decimal, encoding: of a text file; None takes what the file shows.
         sheet: of an Excel file; None takes the first one.
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
@@ -73,13 +74,12 @@ class FileSource(Source):
     sheet: str | None = None
     weight: str | None = None
     unlabelled: Path | None = None
-    split: SplitBy | None = None
 
     @property
     def key(self) -> str:
         # The dataset's own name does not change how the file is read.
-        given = {name: value for name, value in asdict(self).items() if name != "dataset_name" and value}
-        identifying = json.dumps({"reading": READING} | _plain(given), sort_keys=True)
+        options = asdict(replace(self, dataset_name=None))
+        identifying = json.dumps([READING, options], default=lambda path: str(path.resolve()))
         digest = hashlib.sha256(identifying.encode()).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"{self.name}-{stem}-{digest}"
@@ -89,127 +89,98 @@ class FileSource(Source):
         return ENDING.sub("", self.path.name)
 
     def files(self) -> tuple[Path, ...]:
-        from .table_file import matching
-
-        try:
-            return tuple(file for option, path in self._paths().items() for file in matching(path, option))
-        except UsageError:
-            return ()
+        return tuple(file for _, file in self._files())
 
     def check(self) -> None:
-        self._open()
+        self._files()
 
     def load(self) -> "Table":
         from ..reading import ReadingOptions
         from ..reading.roles import read_weights, split_values
+        from ..table import Table
         from ..targets import read_target
-        from ..untyped import left_out, read_table
 
-        files, kept = self._open()
-        path, frame, parts, notes = str(self.path), *self._rows(files, kept)
+        path, (frame, parts) = str(self.path), self._rows()
         read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
         # These columns are no features, and are shown as left out.
-        why = {}
-        for name in files[0][1].names:
-            if name not in kept:
-                why[name] = " by dataset.drop" if name in self.drop else ": it has no name"
-        weights = None
+        named, left_out = self._named(), dict.fromkeys(self.drop, " by dataset.drop")
+        for name in frame:
+            if NAMELESS.fullmatch(name) and name not in named:
+                left_out[name] = ": it has no name"
+        weights, doubts = None, list[str]()
         if self.split and self.split.column:
-            parts, doubts = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
-            notes += doubts
-            why[self.split.column] = f": split={self.split.kind} splits by it"
+            parts, doubts = split_values(self.split.kind, frame[self.split.column], path, self.decimal)
+            left_out[self.split.column] = f": split={self.split.kind} splits by it"
         if self.weight:
             is_labelled = read.target.is_labelled(read.labels)
-            weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
-            why[self.weight] = ": it weighs the rows"
-        if frame.shape[1] == 0:
-            raise UsageError(f"{path} has no column to predict {self.target!r} from; add one.")
-        lists = {option: getattr(self, option) for option in LISTS_OF_COLUMNS}
-        options = ReadingOptions(**lists, decimal=self.decimal)
-        table = read_table(frame, read, options, name=self.dataset_name or self.label, source=path, split_by=parts)
-        others = [left_out(name, f"left out{reason}") for name, reason in why.items()]
-        # From the file as a whole to its columns.
-        table = replace(table, reading=(*table.reading, *others), notes=(*notes, *table.notes))
-        return table.weighted(weights)
+            weights = read_weights(frame[self.weight], is_labelled, path, self.decimal)
+            left_out[self.weight] = ": it weighs the rows"
+        kinds = {column: option.removeprefix("dataset.") for column, option in named.items()}
+        options = ReadingOptions(kinds, left_out, self.decimal)
+        table = Table.read(frame, read, options, name=self.dataset_name or self.label, source=path, split_by=parts)
+        return replace(table, notes=(*doubts, *table.notes)).weighted(weights)
 
-    def _paths(self) -> dict[str, Path]:
-        """All files by the option that names them."""
+    def _files(self) -> list[tuple[str, Path]]:
+        """All files, each with the option that names it.
+
+        Raises:
+            UsageError: one is not there.
+        """
         split = self.split or SplitBy("random")
         paths = {"dataset.path": self.path, "split.validation": split.validation, "split.test": split.test}
         paths["dataset.unlabelled"] = self.unlabelled
-        return {option: path for option, path in paths.items() if path}
+        found: list[tuple[str, Path]] = []
+        for option, path in paths.items():
+            if path is not None:
+                files = [path] if path.exists() else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+                found += [(option, file) for file in files]
+                if not files:
+                    raise UsageError(
+                        f"there is no file {path}; set {option} to a file of a table, or to a pattern such as "
+                        "'parts/*.csv', relative to the folder that the command runs in."
+                    )
+        return found
 
-    def _open(self) -> tuple[list[tuple[str, "TableFile"]], list[str]]:
-        """All files with the names of their columns, each with the option that names it; and the columns to read."""
-        from .table_file import matching, open_file
+    def _named(self) -> dict[str, str]:
+        """The columns that options name, each with its option."""
+        named = {self.target: "dataset.target"}
+        if self.weight is not None:
+            named[self.weight] = "dataset.weight"
+        if self.split and self.split.column:
+            named[self.split.column] = "split.column"
+        for option in LISTS_OF_COLUMNS:
+            named |= dict.fromkeys(getattr(self, option), f"dataset.{option}")
+        return named
 
-        files: list[tuple[str, TableFile]] = []
-        for option, path in self._paths().items():
-            for each in matching(path, option):
-                files.append((option, open_file(each, self.separator, self.decimal, self.encoding, self.sheet)))
-        first = files[0][1]
-        left_out = {*self.drop, *(name for name in first.names if NAMELESS.fullmatch(name))}
-        left_out -= self._check_columns(first) - {*self.drop}
-        kept = [name for name in first.names if name not in left_out]
-        for option, file in files:
-            not_there = {*kept}.difference(file.names)
-            if option == "dataset.unlabelled":
-                not_there -= {self.target, self.weight}
-            if not_there:
-                raise UsageError(
-                    f"{file.path} has no column {min(not_there)!r}, which {first.path} has; {option} needs the same "
-                    "columns."
-                )
-        return files, kept
+    def _rows(self) -> "tuple[pd.DataFrame, Floats | None]":
+        """The rows of all files, and the part of each row if the split is in files.
 
-    def _check_columns(self, file: "TableFile") -> set[str]:
-        """The columns that options name; what is not a column, or is named twice, is refused."""
-        roles = {"dataset.target": (self.target,), "dataset.weight": (self.weight,)}
-        roles["split.column"] = (self.split.column if self.split else None,)
-        roles |= {f"dataset.{option}": getattr(self, option) for option in LISTS_OF_COLUMNS}
-        seen: dict[str, str] = {}
-        for option, columns in roles.items():
-            for column in columns:
-                if column is None:
-                    continue
-                if column not in file.names:
-                    fault = f"{option} names {column!r}, which is not a column of {file.path}"
-                    raise UsageError(unknown_name(fault, column, file.names, "its columns", shown=repr))
-                other = seen.setdefault(column, option)
-                # A column is read in one way.
-                if other != option:
-                    raise UsageError(f"{option} names {column!r}, which {other} names too; leave it out of one.")
-        return {*seen}
-
-    def _rows(
-        self, files: "list[tuple[str, TableFile]]", kept: list[str]
-    ) -> tuple["pd.DataFrame", Floats | None, list[str]]:
-        """The rows of all files, the part of each row if the split is in files, and notes."""
+        Raises:
+            UsageError: a file cannot be read, or lacks a column.
+        """
         import pandas as pd
 
+        from .table_file import read_file
+
         frames: list[pd.DataFrame] = []
-        parts: list[Floats] = []
-        notes: list[str] = []
-        for option, file in files:
-            is_unlabelled = option == "dataset.unlabelled"
-            frame = file.read([name for name in kept if name != self.target or not is_unlabelled])
+        parts: list[float] = []
+        for option, file in self._files():
             # Spreadsheets write lines of separators below a table.
-            filled = frame.dropna(how="all")
-            if len(filled) < len(frame):
-                notes.append(f"{len(frame) - len(filled)} rows of {file.path} hold no value and are left out.")
-            frames.append(filled)
-            parts.append(np.full(len(filled), PARTS.get(option, 0.0)))
-            notes += file.notes
+            frame = read_file(file, self.separator, self.decimal, self.encoding, self.sheet).dropna(how="all")
+            frames.append(frame)
+            parts += [PARTS.get(option, 0.0)] * len(frame)
+            missing = {*frames[0]}.difference(frame, self.drop)
+            if option == "dataset.unlabelled":
+                frame[self.target] = None
+                missing -= {self.target, self.weight}
+            if missing:
+                raise UsageError(
+                    f"{file} has no column {min(missing)!r}, which {self.path} has; {option} needs the same columns."
+                )
+        names = list(frames[0])
+        for column, option in self._named().items():
+            if column not in names:
+                fault = f"{option} names {column!r}, which is not a column of {self.path}"
+                raise UsageError(unknown_name(fault, column, names, "its columns", shown=repr))
         is_split = self.split is not None and self.split.kind == "files"
-        whole = pd.concat(frames, ignore_index=True)[kept]
-        return whole, np.concatenate(parts) if is_split else None, notes
-
-
-def _plain(value: Any) -> Any:
-    """An option's value as it is hashed for the key: lists without order, absolute paths."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Path):
-        return str(value.resolve())
-    # The order of columns in an option makes no difference.
-    return sorted(value) if isinstance(value, tuple) else value
+        return pd.concat(frames, ignore_index=True)[names], np.array(parts) if is_split else None

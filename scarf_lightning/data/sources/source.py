@@ -6,10 +6,8 @@ it with the stamps of `ReadTable`, never with stamps that are taken later.
 """
 
 import importlib.util
-import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -18,15 +16,6 @@ from ...errors import UsageError
 
 if TYPE_CHECKING:
     from ..table import Table
-
-ENDING = re.compile(
-    r"\.((csv|tsv|tab|txt|dat|data|json|jsonl|ndjson)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE
-)
-KNOWN = (
-    ".csv, .tsv, .tab, .txt, .dat, .data, .json and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and "
-    ".xlsx"
-)
-"""These endings in words."""
 
 READINGS = 5
 """How often a table is read whose files change meanwhile."""
@@ -55,10 +44,10 @@ class Stamp:
     changed_ns: str
     inode: str
 
-    @property
-    def last_change(self) -> float:
-        """Seconds since the epoch."""
-        return int(self.changed_ns) / 1e9
+    @classmethod
+    def of(cls, path: Path) -> "Stamp":
+        status = path.stat()
+        return cls(path.name, status.st_size, str(status.st_mtime_ns), str(status.st_ctime_ns), str(status.st_ino))
 
 
 Stamps = tuple[Stamp, ...]
@@ -77,27 +66,14 @@ _last: "dict[Source, ReadTable]" = {}
 """The source that was read last, if it has files, and its table."""
 
 
-def stamps_of(paths: Iterable[Path]) -> Stamps:
-    """The stamps of these files; none if one of them cannot be looked at."""
-    try:
-        return tuple(map(_stamp, paths))
-    except OSError:
-        return ()
-
-
 def settle(stamps: Stamps) -> None:
     """Wait if a file has just changed, until a further change gives it another stamp.
 
     A clock that is ahead of this machine's, such as a file server's, is waited for no longer than a tick.
     """
-    last_change = max((stamp.last_change for stamp in stamps), default=0.0)
+    last_change = max((int(stamp.changed_ns) for stamp in stamps), default=0) / 1e9
     if time.time() - last_change < TICK:
         time.sleep(TICK)
-
-
-def _stamp(path: Path) -> Stamp:
-    status = path.stat()
-    return Stamp(path.name, status.st_size, str(status.st_mtime_ns), str(status.st_ctime_ns), str(status.st_ino))
 
 
 @dataclass(frozen=True)
@@ -108,6 +84,10 @@ class SplitBy:
     column: str | None = None
     validation: Path | None = None
     test: Path | None = None
+
+
+BY_TASK = SplitBy("task")
+"""The splits of an OpenML task."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +102,7 @@ class Source(ABC):
     Args:
         dataset_name: shown in tables and charts; None takes the source's own name of the data.
         target_kind: of the target, see `read_target`; None finds it.
+        split: what a source must know of the split; None for splits that need only the labels.
     """
 
     name: ClassVar[str]
@@ -130,6 +111,7 @@ class Source(ABC):
 
     dataset_name: str | None = None
     target_kind: str | None = None
+    split: SplitBy | None = None
 
     @property
     @abstractmethod
@@ -143,18 +125,16 @@ class Source(ABC):
 
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
-        """The local files that hold the data, by whose sizes and times changes are noticed; none if they are not there
-        yet."""
+        """The local files that hold the data, by whose sizes and times changes are noticed."""
 
     def check(self) -> None:  # noqa: B027 - most sources can check nothing without loading
         """Raise as many errors of `load` as possible without loading the data, before anything trains."""
 
     def stamps(self) -> Stamps:
-        """The stamps of these files as they are at this moment."""
+        """The stamps of these files as they are at this moment; none if one of them is not there."""
         try:
-            return stamps_of(self.files())
-        except OSError:
-            # A file that says which the others are cannot be read.
+            return tuple(map(Stamp.of, self.files()))
+        except (OSError, UsageError):
             return ()
 
     @abstractmethod
@@ -188,26 +168,22 @@ class Source(ABC):
                 if before:
                     _last[self] = read
                 return read
-        raise UsageError(
-            f"{self.place} changed while it was read, {READINGS} times; wait until no program writes into it, or name "
-            "a copy."
-        )
+        raise UsageError(f"{self.place} changed while it was read, {READINGS} times; wait, or name a copy.")
 
     def n_labelled(self) -> int | None:
-        """The rows with a label: of a bundled table all, of a file those that it is found to have; None if nobody knows
-        without a download.
+        """The rows with a label, if they are known without a download.
 
         Raises:
             UsageError: as by `read`.
         """
         if self.is_found_out:
             return self.read().table.n_labelled
-        return None if self.known_size is None else self.known_size[0]
+        return self.known_size and self.known_size[0]
 
     @property
     def is_split_by_data(self) -> bool:
         """Whether a column or files decide the split, and not the labels alone."""
-        return getattr(self, "split", None) is not None
+        return self.split is not None
 
     @property
     def place(self) -> str:
@@ -226,11 +202,10 @@ class BundledSource(Source):
         return self.name
 
     def files(self) -> tuple[Path, ...]:
+        # It is found without being imported, which takes over a second.
         spec = importlib.util.find_spec("sklearn")
-        if spec is None or spec.origin is None:
-            return ()
-        paths = tuple(Path(spec.origin).parent / "datasets" / "data" / name for name in self.bundled)
-        return paths if all(path.exists() for path in paths) else ()
+        folder = Path(str(spec and spec.origin)).parent / "datasets" / "data"
+        return tuple(folder / name for name in self.bundled)
 
 
 @dataclass(frozen=True)
@@ -256,10 +231,10 @@ class WdbcSource(BundledSource):
 
         bundle = load_breast_cancer(as_frame=True)
         features = bundle.data.set_axis([f"V{i + 1}" for i in range(bundle.data.shape[1])], axis=1)
-        malignant = bundle.target == list(bundle.target_names).index("malignant")
+        # scikit-learn's class 0 is malignant.
         return Table.from_frame(
             features,
-            malignant.map({False: "1", True: "2"}).rename("Class"),
+            bundle.target.map({0: "2", 1: "1"}).rename("Class"),
             categorical=[False] * features.shape[1],
             name=self.dataset_name or self.name,
             source="scikit-learn:breast_cancer",

@@ -148,7 +148,7 @@ def target_from_plain(plain: Any) -> Target:
 
 
 def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
-    from ..reading.kinds import FEWEST_FOR_IDS
+    from ..reading.reader import FEWEST_FOR_IDS
 
     n_distinct, n_known = labels.nunique(), labels.count()
     if n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
@@ -160,7 +160,7 @@ def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
 
 def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:
     """Number of different numbers in a column or its ``text``, if they look like a quantity; None if it has classes."""
-    from ..reading.kinds import quantity_rule
+    from ..reading.rules import quantity_rule
 
     found = quantity_rule(column, decimal, text)
     if found is None or found[0].rule != "numbers":

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.sources import FileSource
-from scarf_lightning.data.sources.source import stamps_of
+from scarf_lightning.data.sources.source import Stamp
 from scarf_lightning.data.table import Table
 
 Change = Callable[[Path], object]
@@ -55,7 +55,7 @@ def test_a_calm_file_is_read_once_with_its_stamps(file: Path) -> None:
     source = FileSource(file, "y")
     read = source.read()
     assert read.table.hash == hash_of(file)
-    assert read.stamps == stamps_of([file]) == source.stamps()
+    assert read.stamps == (Stamp.of(file),) == source.stamps()
     (stamp,), found = read.stamps, file.stat()
     assert (stamp.name, stamp.size, stamp.inode) == ("t.csv", found.st_size, str(found.st_ino))
     assert (stamp.modified_ns, stamp.changed_ns) == (str(found.st_mtime_ns), str(found.st_ctime_ns))
