@@ -52,7 +52,7 @@ READ_BY_THEM = {
     "cli/commands.py": {"read_text"},  # conf/ of the package
     "cli/streams.py": {"open"},  # the null device
     "data/sources/openml.py": {"read_text", "open"},  # the client's cache, by its checksums
-    "data/sources/table_file.py": {"read_excel", "read_table"},  # a table, of a file that `open_regular` has opened
+    "data/sources/table_file.py": {"read_csv", "read_excel", "read_json", "read_table"},  # what `open_regular` opens
     "options/paths.py": {"open"},  # which is `open_regular`
     "machine.py": {"read_text"},  # the system
     "options/plugins.py": {"read_bytes"},  # modules that the user names

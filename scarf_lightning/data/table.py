@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import UsageError, unknown_name
 from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, floats, is_numeric, spell
 from .copies import first_alike
-from .reading import Reader, ReadingOptions, read_column
+from .reading import Reader, read_column
 from .reading.frames import plain_column
 from .reading.rules import Rule
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
@@ -93,7 +93,8 @@ class Table:
         cls,
         frame: pd.DataFrame,
         target: "pd.Series[Any] | ReadTarget",
-        options: ReadingOptions,
+        kinds: Mapping[str, str],
+        decimal: str | None = None,
         *,
         source: str,
         **described: Any,
@@ -103,7 +104,8 @@ class Table:
         Args:
             frame: every column has a name of its own.
             target: see `from_frame`.
-            options: what a user set of the columns.
+            kinds: what the user says of columns by their names; see `read_column`.
+            decimal: see `notation_of`.
             source, described: see `from_frame`.
 
         Raises:
@@ -112,11 +114,8 @@ class Table:
         columns, rules = list[tuple[Column, Floats]](), list[Rule]()
         readings, notes = list[ColumnReading](), list[str]()
         for name, given in frame.items():
-            if name in options.left_out:
-                readings.append(ColumnReading(str(name), "not looked at", 0, 0, f"left out{options.left_out[name]}"))
-                continue
             column = plain_column(given)
-            reading, rule, features, doubts = read_column(column, options)
+            reading, rule, features, doubts = read_column(column, kinds.get(str(name)), decimal)
             columns += [_described(feature, column, values) for feature, values in features.items()]
             readings.append(reading)
             notes += [f"Column {name!r}: {doubt}." for doubt in doubts]
@@ -124,8 +123,8 @@ class Table:
                 rules.append(rule)
         # Of fewer rows the target says that they are too few.
         if readings and not columns and len(frame) >= FEWEST_ROWS:
-            why = [f"{each.column!r} is {each.done}" for each in readings[:SHOWN]]
-            raise UsageError(f"{source} has no column to learn from: {'; '.join(why)}. {' '.join(notes[:1])}".rstrip())
+            why = "; ".join(f"{each.column!r} is {each.done}" for each in readings[:SHOWN])
+            raise UsageError(" ".join([f"{source} has no column with a value in it to learn from: {why}.", *notes[:1]]))
         table = cls.of(columns, target, source=source, **described)
         reader = Reader(tuple(rules), table.columns)
         return replace(table, reading=tuple(readings), notes=(*table.notes, *notes), reader=reader)
@@ -169,13 +168,12 @@ class Table:
     @property
     def features_of(self) -> dict[str, list[int]]:
         """The features of each column of its source that has any, by their places in ``columns``."""
-        if not self.reading:
-            return {column.name: [place] for place, column in enumerate(self.columns)}
+        counts = [(read.column, read.n_features) for read in self.reading]
         features, start = {}, 0
-        for read in self.reading:
-            if read.n_features:
-                features[read.column] = list(range(start, start + read.n_features))
-                start += read.n_features
+        for name, n_features in counts or [(column.name, 1) for column in self.columns]:
+            if n_features:
+                features[name] = list(range(start, start + n_features))
+            start += n_features
         return features
 
     def places(self, names: Sequence[str], option: str) -> list[int]:
@@ -280,19 +278,14 @@ class Table:
             values = self.values[start : start + ROWS_AT_A_TIME]
             # One NaN, and no negative zero.
             canonical = np.where(np.isnan(values), np.nan, values + 0.0)
-            digest.update(_little_endian(canonical, "<f8"))
-        digest.update(_little_endian(self.labels, self.labels.dtype.newbyteorder("<")))
+            digest.update(canonical.tobytes())
+        digest.update(self.labels.tobytes())
         # Words before arrays that most tables lack, so that one is never taken for the other.
         if self.split_by is not None:
-            digest.update(b"split" + _little_endian(self.split_by, "<f8"))
+            digest.update(b"split" + self.split_by.astype(np.float64).tobytes())
         if self.weights is not None:
-            digest.update(b"weights" + _little_endian(self.weights, "<f8"))
+            digest.update(b"weights" + self.weights.astype(np.float64).tobytes())
         return digest.hexdigest()
-
-
-def _little_endian(array: NDArray[Any], dtype: Any) -> bytes:
-    """The bytes of an array, the same on every machine."""
-    return np.ascontiguousarray(array, dtype=dtype).tobytes()
 
 
 def _described(name: str, column: "pd.Series[Any]", values: Coded | Floats) -> tuple[Column, Floats]:

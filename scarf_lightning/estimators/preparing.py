@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data.reading import ReadingOptions
 from ..data.reading.roles import split_values
 from ..data.table import Table
 from ..data.targets import Classes, ReadTarget, Target, read_target
@@ -41,8 +40,10 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
 def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table:
     """The table that a file with these columns would be, with notes on how it was read."""
     split_by, notes, features = _split_by(frame, config)
-    options = _reading_options(config.dataset, features)
-    table = Table.read(features, target, options, name=SOURCE, source=SOURCE, split_by=split_by)
+    kinds, dropped = _kinds(config.dataset, features)
+    features = features.drop(columns=dropped)
+    decimal = config.dataset.decimal
+    table = Table.read(features, target, kinds, decimal, name=SOURCE, source=SOURCE, split_by=split_by)
     return replace(table, notes=(*notes, *table.notes))
 
 
@@ -83,13 +84,12 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[str], 
     return values, notes, frame.drop(columns=column)
 
 
-def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOptions:
-    """The user's options of columns, which must be there."""
+def _kinds(asked: DatasetSettings, frame: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
+    """What the user says of columns, by their names, which must be there; and those to leave out."""
     kinds = {}
     for option in OF_COLUMNS:
         for column in getattr(asked, option) or ():
             if column not in frame.columns:
                 raise UsageError(f"dataset.{option} names {column!r}, which is not a column of {SOURCE}.")
             kinds[column] = option
-    left_out = dict.fromkeys(asked.drop or (), " by dataset.drop")
-    return ReadingOptions(kinds, left_out, asked.decimal)
+    return kinds, asked.drop or []

@@ -265,7 +265,7 @@ class DatasetSettings(Options):
     # How a file is written.
     separator: str | None = option(None, "character between fields; null finds it")
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
-    encoding: str | None = option(None, "text encoding of the file, such as utf-8 or cp1252; null finds it")
+    encoding: str | None = option(None, "text encoding of the file, such as cp1252; null is UTF-8")
     sheet: str | None = option(None, "sheet of an Excel file; null takes the first")
     target_kind: str | None = option(
         None, "classes or number; null and auto take a numeric column of many values as a number"

@@ -95,7 +95,7 @@ class TestRows:
         said = [str(each.message) for each in caught]
         assert (
             "Column 'key': it has a different value in every row and is left out; "
-            "options={'dataset.text': ['key']} reads it as text."
+            "options={'dataset.text': ['key']} reads it."
         ) in said
         assert (
             "Target 'y' is imbalanced: 5 % of its rows are of class 'rare'; "

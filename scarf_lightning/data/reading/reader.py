@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,37 +40,26 @@ DONE = {
 """What is done with columns of a kind, in words."""
 
 
-@dataclass(frozen=True)
-class ReadingOptions:
-    """What a user says of columns.
-
-    Attributes:
-        kinds: of columns by their names: categorical, numeric, dates or text.
-        left_out: columns that are not looked at, each with the reason.
-        decimal: see `notation_of`.
-    """
-
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    decimal: str | None = None
-
-
 def read_column(
-    column: "pd.Series[Any]", options: ReadingOptions
+    column: "pd.Series[Any]", asked: str | None = None, decimal: str | None = None
 ) -> tuple[ColumnReading, Rule, Mapping[str, Values], list[str]]:
     """Find out what a column other than the target holds, in the form of `plain_column`.
+
+    Args:
+        column: of a table that nobody has described.
+        asked: categorical, numeric, dates or text, if the user says what it holds.
+        decimal: see `notation_of`.
 
     Returns:
         The record of its reading; its rule; the features that the rule makes of it; and notes for the user, without a
         full stop.
 
     Raises:
-        UsageError: a value cannot be written, or the column holds something else than the options say.
+        UsageError: a value cannot be written, or the column holds something else than the user says.
     """
     name = str(column.name)
-    asked = options.kinds.get(name)
     coded = Coded.of(column) if is_numeric(column) and asked is None else text_of(column)
-    rule, notes = _rule(column, coded, options.decimal, asked)
+    rule, notes = _rule(column, coded, decimal, asked)
     values = rule.numbers(column) if rule.rule == "numbers" else coded.spread(range(len(coded.distinct)))
     known = values[~np.isnan(values)]
     missing, distinct = len(values) - len(known), len(pd.unique(known))

@@ -20,12 +20,11 @@ def reading_report(table: "Table") -> list[str | Shown]:
     A table whose columns have declared types has sentences alone.
     """
     parts: list[str | Shown] = []
-    target = table.target
     if table.reading:
         # Columns that are left out make no feature.
         features = counted(sum(each.n_features > 0 for each in table.reading), "feature")
         columns = f"{counted(len(table.columns), 'column')}, {table.n_encoded:,} after one-hot encoding"
-        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {target.in_words}")
+        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {table.target.in_words}")
         parts.append(_columns(table))
     if table.n_unlabelled:
         parts.append(
@@ -36,12 +35,6 @@ def reading_report(table: "Table") -> list[str | Shown]:
         parts.append(
             f"{table.n_copies:,} labelled rows of {table.name} equal an earlier one in every column; "
             "split.copies=together keeps equal rows in one part of a random split, apart does not."
-        )
-    # Such as balanced accuracy, where one class is rare.
-    if target.metric != target.usual_metric:
-        parts.append(
-            f"Results of {table.name} alone lead with {target.metric}, unless a metric is asked for, such as "
-            f"metric={target.usual_metric}."
         )
     return [*parts, *table.notes]
 

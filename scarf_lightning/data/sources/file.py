@@ -24,10 +24,9 @@ ENDING = re.compile(
 READING = 9
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
-NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
-"""The name that pandas gives a column without one, such as the index of a frame, and keeps when it writes it again."""
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
-LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
+KINDS = ("categorical", "numeric", "dates", "text")
+LISTS_OF_COLUMNS = (*KINDS, "drop")
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class FileSource(Source):
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
     or a currency; dates, which become numbers and categories; Booleans; categories; texts, and strings with many
-    distinct values, which become hashes. Ids, constants, empty columns and those without a name are left out.
+    distinct values, which become hashes. Ids, constants and empty columns are left out.
     ``Table.reading`` says how each column was read, and ``Table.notes`` what a user should know of it.
 
     **Labels.** Rows without a label are kept, for pre-training and semi-supervised methods.
@@ -95,29 +94,22 @@ class FileSource(Source):
         self._files()
 
     def load(self) -> "Table":
-        from ..reading import ReadingOptions
         from ..reading.roles import read_weights, split_values
         from ..table import Table
         from ..targets import read_target
 
         path, (frame, parts) = str(self.path), self._rows()
         read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
-        # These columns are no features, and are shown as left out.
-        named, left_out = self._named(), dict.fromkeys(self.drop, " by dataset.drop")
-        for name in frame:
-            if NAMELESS.fullmatch(name) and name not in named:
-                left_out[name] = ": it has no name"
         weights, doubts = None, list[str]()
         if self.split and self.split.column:
-            parts, doubts = split_values(self.split.kind, frame[self.split.column], path, self.decimal)
-            left_out[self.split.column] = f": split={self.split.kind} splits by it"
+            parts, doubts = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
         if self.weight:
             is_labelled = read.target.is_labelled(read.labels)
-            weights = read_weights(frame[self.weight], is_labelled, path, self.decimal)
-            left_out[self.weight] = ": it weighs the rows"
-        kinds = {column: option.removeprefix("dataset.") for column, option in named.items()}
-        options = ReadingOptions(kinds, left_out, self.decimal)
-        table = Table.read(frame, read, options, name=self.dataset_name or self.label, source=path, split_by=parts)
+            weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
+        frame = frame.drop(columns=[*self.drop], errors="ignore")
+        kinds = {column: kind for kind in KINDS for column in getattr(self, kind)}
+        name = self.dataset_name or self.label
+        table = Table.read(frame, read, kinds, self.decimal, name=name, source=path, split_by=parts)
         return replace(table, notes=(*doubts, *table.notes)).weighted(weights)
 
     def _files(self) -> list[tuple[str, Path]]:
@@ -140,17 +132,6 @@ class FileSource(Source):
                         "'parts/*.csv', relative to the folder that the command runs in."
                     )
         return found
-
-    def _named(self) -> dict[str, str]:
-        """The columns that options name, each with its option."""
-        named = {self.target: "dataset.target"}
-        if self.weight is not None:
-            named[self.weight] = "dataset.weight"
-        if self.split and self.split.column:
-            named[self.split.column] = "split.column"
-        for option in LISTS_OF_COLUMNS:
-            named |= dict.fromkeys(getattr(self, option), f"dataset.{option}")
-        return named
 
     def _rows(self) -> "tuple[pd.DataFrame, Floats | None]":
         """The rows of all files, and the part of each row if the split is in files.
@@ -178,7 +159,11 @@ class FileSource(Source):
                     f"{file} has no column {min(missing)!r}, which {self.path} has; {option} needs the same columns."
                 )
         names = list(frames[0])
-        for column, option in self._named().items():
+        roles = {"dataset.target": self.target, "dataset.weight": self.weight}
+        roles["split.column"] = self.split and self.split.column
+        named = [(option, column) for option, column in roles.items() if column is not None]
+        named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
+        for option, column in named:
             if column not in names:
                 fault = f"{option} names {column!r}, which is not a column of {self.path}"
                 raise UsageError(unknown_name(fault, column, names, "its columns", shown=repr))

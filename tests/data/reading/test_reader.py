@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.columns import Coded, Column, ColumnReading
-from scarf_lightning.data.reading import Reader, ReadingOptions, read_column
+from scarf_lightning.data.reading import Reader, read_column
 from scarf_lightning.data.reading.frames import plain_column
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
@@ -20,8 +20,7 @@ WORDS = ["one", "two", "three", "four", "five", "six", "seven"]
 
 def read(values: Any, asked: str | None = None, name: str = "c") -> tuple[ColumnReading, list[Any], list[str]]:
     """The record of a column, its features, and notes."""
-    options = ReadingOptions({} if asked is None else {name: asked})
-    reading, _, features, notes = read_column(plain_column(pd.Series(values, name=name)), options)
+    reading, _, features, notes = read_column(plain_column(pd.Series(values, name=name)), asked)
     return reading, list(features.values()), notes
 
 
@@ -132,7 +131,7 @@ FRAME = pd.DataFrame(
 
 def table_of(frame: pd.DataFrame) -> Table:
     target = pd.Series(["a", "b"] * (len(frame) // 2), name="y")
-    return Table.read(frame, target, ReadingOptions(), name="t", source="t.csv")
+    return Table.read(frame, target, {}, name="t", source="t.csv")
 
 
 @pytest.fixture(scope="module")

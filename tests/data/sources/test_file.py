@@ -121,7 +121,6 @@ def test_options_say_otherwise(tmp_path: Path) -> None:
     path = in_csv(frame(), tmp_path / "t.csv")
     read = loaded(path, drop=("since",), numeric=("customer", "zip"), categorical=("price",), text=("reference",))
     assert {reading.column: (reading.kind, reading.done) for reading in read.reading} | {
-        "since": ("not looked at", "left out by dataset.drop"),
         "customer": ("numbers", "as they are"),
         "zip": ("numbers", "text read as numbers"),
         "price": ("categories", "one-hot encoded"),
@@ -157,8 +156,7 @@ def test_what_has_no_name_or_no_value_is_left_out(tmp_path: Path, table: Table) 
     path.write_text(path.read_text() + "," * 11 + "\n")
     read = loaded(path)
     assert read.hash == table.hash
-    assert (read.reading[0].column, read.reading[0].done) == ("Unnamed: 0", "left out: it has no name")
-    assert loaded(path, numeric=("Unnamed: 0",)).columns[0].name == "Unnamed: 0"
+    assert (read.reading[0].column, read.reading[0].kind) == ("Unnamed: 0", "id")
 
 
 def test_more_rows_without_labels_have_the_same_columns(tmp_path: Path) -> None:

@@ -41,8 +41,6 @@ class TestReading:
             table = loaded(frame(given), tmp_path, weight="w")
             assert table.weights.tolist() == expected.tolist(), "numbers may be text"
             assert [column.name for column in table.columns] == ["size", "colour"]
-            (reading,) = [each for each in table.reading if each.column == "w"]
-            assert reading.done == "left out: it weighs the rows"
 
     def test_only_unequal_weights_make_other_data(self, tmp_path: Path) -> None:
         plain = loaded(frame(), tmp_path)
