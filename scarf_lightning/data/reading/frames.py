@@ -68,7 +68,8 @@ def frame_of_arrow(rows: Any) -> pd.DataFrame:
         table = pa.table(rows)
     except (TypeError, ValueError, pa.ArrowException) as error:
         raise UsageError(f"The rows are a {type(rows).__name__}, which is no table with columns: {error}.") from error
-    return table.to_pandas(types_mapper=NULLABLE.get, date_as_object=False, ignore_metadata=True)
+    frame: pd.DataFrame = table.to_pandas(types_mapper=NULLABLE.get, date_as_object=False, ignore_metadata=True)
+    return frame
 
 
 def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":

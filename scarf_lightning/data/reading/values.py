@@ -104,7 +104,7 @@ def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
     return pd.Series(pd.to_datetime(pd.Series(texts, dtype="str"), format=format, errors="coerce", utc=True))
 
 
-def since_epoch(times: "pd.Series[Any]") -> "pd.Series[Any]":
+def since_epoch(times: "pd.Series[Any]") -> Any:
     """The time of UTC since 1970, of times of any zone, or of none."""
     return pd.to_datetime(times, utc=True).dt.tz_localize(None) - EPOCH
 

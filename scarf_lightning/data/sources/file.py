@@ -158,9 +158,9 @@ class FileSource(Source):
                 raise UsageError(
                     f"{file} has no column {min(missing)!r}, which {self.path} has; {option} needs the same columns."
                 )
-        names = list(frames[0])
-        roles = {"dataset.target": self.target, "dataset.weight": self.weight}
-        roles["split.column"] = self.split and self.split.column
+        names = list(map(str, frames[0]))
+        column = self.split.column if self.split else None
+        roles = {"dataset.target": self.target, "dataset.weight": self.weight, "split.column": column}
         named = [(option, column) for option, column in roles.items() if column is not None]
         named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
         for option, column in named:

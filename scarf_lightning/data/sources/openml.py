@@ -88,13 +88,14 @@ class OpenMLSource(Source):
         from ..targets import read_target
 
         dataset, frame, categorical, task, parts = self._read()
-        source, target, kind = f"openml:{dataset.dataset_id}", dataset.default_target_attribute, self.target_kind
+        source, kind = f"openml:{dataset.dataset_id}", self.target_kind
+        target = str(dataset.default_target_attribute or "")
         if task is not None:
-            target, kind = task.target_name, kind or TARGET_KINDS[task.task_type_id.value]
+            target, kind = str(task.target_name), kind or TARGET_KINDS[task.task_type_id.value]
         # Ignored columns are not in it.
         if target not in frame:
-            raise UsageError(f"{self.in_words} has no target {target or ''!r} among its columns; choose another one.")
-        is_categorical = dict(zip(frame.columns, categorical, strict=True))
+            raise UsageError(f"{self.in_words} has no target {target!r} among its columns; choose another one.")
+        is_categorical = dict(zip(map(str, frame), categorical, strict=True))
         read = read_target(frame.pop(target), source, kind)
         notes = list[str]()
         if self.split == BY_TASK:
@@ -107,7 +108,7 @@ class OpenMLSource(Source):
         table = Table.from_frame(
             frame,
             read,
-            categorical=[is_categorical[column] for column in frame],
+            categorical=[is_categorical[str(column)] for column in frame],
             name=self.dataset_name or dataset.name,
             source=source,
             dataset_id=dataset.dataset_id,
@@ -151,7 +152,8 @@ class OpenMLSource(Source):
         # The public function wants the dataset's features too.
         from openml.tasks.functions import _get_task_description
 
-        task, dataset_id = None, self.dataset_id
+        task: Any = None
+        dataset_id: Any = self.dataset_id
         if self.task_id is not None:
             task = _get_task_description(self.task_id)
             dataset_id = task.dataset_id
@@ -175,9 +177,10 @@ class OpenMLSource(Source):
             raise UsageError(f"{self.in_words} comes as sparse ARFF alone, whose classes the client cannot read.")
         # A pickle of another version of pandas, or of other data, would go before the file.
         dataset.data_pickle_file = None
+        frame: Any
         frame, _, categorical, _ = dataset.get_data()
         parts = self._parts(len(frame)) if self.split == BY_TASK else None
-        return dataset, frame.set_axis(map(str, frame.columns), axis=1), categorical, task, parts
+        return dataset, frame.set_axis(list(map(str, frame.columns)), axis=1), categorical, task, parts
 
     def _parts(self, n_rows: int) -> "Floats":
         """The part of each row in each split of the task, ``(n, splits)``; NaN where a split leaves a row out."""

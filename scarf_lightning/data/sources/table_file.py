@@ -126,4 +126,4 @@ def _csv(path: Path, **options: Any) -> pd.DataFrame:
     with warnings.catch_warnings(), open_regular(path) as file:
         # Of rows that are all longer than the line of names, pandas would drop the last values.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        return pd.read_csv(file, **options)
+        return pd.DataFrame(pd.read_csv(file, **options))
