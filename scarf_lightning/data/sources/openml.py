@@ -101,7 +101,7 @@ class OpenMLSource(Source):
         if self.split == BY_TASK:
             source = f"openml-task:{self.task_id}"
         elif self.split is not None:
-            column = self.split.column
+            column = str(self.split.column)
             if column not in frame:
                 raise UsageError(f"split.column names {column!r}, which is no feature of {self.in_words}.")
             parts, notes = split_values(self.split.kind, frame.pop(column), source)
