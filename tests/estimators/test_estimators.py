@@ -102,7 +102,7 @@ class TestRows:
             "finetune.class_weight=balanced trains with equal weights of the classes."
         ) in said
         assert fitted.reading_.set_index("column")["kind"].to_dict() == {
-            "a": "numbers", "b": "numbers", "c": "categories", "key": "id or text", "price": "constant", "d": "numbers"
+            "a": "numbers", "b": "numbers", "c": "categories", "key": "id", "price": "constant", "d": "numbers"
         }  # fmt: skip
         fitted.predict(X.assign(d="2"))
         with pytest.raises(UsageError, match="The rows lack 'd'"):

@@ -195,7 +195,7 @@ class Reader:
             raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
         counts = frame.columns.value_counts()
         if wrong := [name for name in self.names if counts.get(name) != 1]:
-            raise UsageError(f"The rows must have one column {listed(wrong, SHOWN)} each, as the table had.")
+            raise UsageError(f"The rows lack {listed(wrong, SHOWN)}, or have a column of that name twice.")
         # A rule may make several features of a column, as of a date.
         features = [
             feature for rule in self.rules for feature in rule.features(plain_column(frame[rule.column])).values()
