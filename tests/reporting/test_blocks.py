@@ -55,23 +55,13 @@ def test_a_spreadsheet_runs_nothing_in_csv(start: str) -> None:
 def test_latex_has_the_rules_of_booktabs_and_bold_bests() -> None:
     rows = ((Entry("d_1", "d_1"), Entry("95.61 ± 0.52", 95.61, best=True), Entry("−1", -1.0)),)
 
-    lines = to_latex(Table("accuracy", "In %", ("dataset", "a & b", "c"), rows, DATA)).splitlines()
+    text = to_latex(Table("accuracy", "In %", ("dataset", "a & b", "c"), rows, DATA))
 
-    assert lines[:5] == [
-        r"% needs \usepackage{booktabs,graphicx,longtable}",
-        r"\begin{table}",
-        r"\centering",
-        r"\caption{In \%}",
-        r"\label{tab:accuracy}",
-    ]
-    assert lines[6:12] == [
-        r"\begin{tabular}{lrr}",
-        r"\toprule",
-        r"dataset & a \& b & c \\",
-        r"\midrule",
-        r"d\_1 & \textbf{95.61 $\pm$ 0.52} & $-$1 \\",
-        r"\bottomrule",
-    ]
+    assert [rule for rule in ("\\toprule", "\\midrule", "\\bottomrule") if text.count(rule) != 1] == []
+    assert r"\begin{tabular}{lrr}" in text
+    assert r"\caption{In \%}" in text
+    assert r"dataset & a \& b & c \\" in text
+    assert r"d\_1 & \textbf{95.61 $\pm$ 0.52} & $-$1 \\" in text
 
 
 @pytest.mark.parametrize(
@@ -95,12 +85,7 @@ def test_a_long_latex_table_goes_on_from_page_to_page(tmp_path: Path) -> None:
     text = to_latex(table("long", "In %", pd.DataFrame({"a number": range(100)})))
 
     assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1
-    document = [
-        r"\documentclass{article}\usepackage{booktabs,graphicx,longtable}\begin{document}",
-        text,
-        r"\end{document}",
-    ]
-    assert "Output written on t.pdf" in compiled(document, tmp_path)
+    assert "Output written on t.pdf" in compiled([PREAMBLE, text, r"\end{document}"], tmp_path)
 
 
 def test_a_hostile_name_breaks_no_table(tmp_path: Path) -> None:
@@ -116,12 +101,7 @@ def test_a_hostile_name_breaks_no_table(tmp_path: Path) -> None:
     # LaTeX compiles it.
     name = HOSTILE.replace("\u2028", " ")
     text = to_latex(table("t", name, pd.DataFrame({"name, ±": [name], "value": [-1]})))
-    document = [
-        r"\documentclass{article}\usepackage{booktabs,graphicx,longtable}\begin{document}",
-        text,
-        r"\end{document}",
-    ]
-    assert "Output written on t.pdf" in compiled(document, tmp_path)
+    assert "Output written on t.pdf" in compiled([PREAMBLE, text, r"\end{document}"], tmp_path)
 
 
 @pytest.mark.parametrize(

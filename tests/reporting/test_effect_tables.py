@@ -51,19 +51,18 @@ def test_the_table_has_a_line_a_change_by_its_difference_and_one_of_the_base() -
     assert entries(table)[0][-2:] == ["–", "reference"]
 
 
-def test_in_latex_sure_answers_are_bold() -> None:
+def test_in_latex_sure_answers_are_bold_and_it_fits_a_column(tmp_path: Path) -> None:
     text = to_latex(table_named(answer_of(FOUR), "ablation"))
     even = results_of([(row, [0.9, 0.91, 0.89]) for row in star(*CHANGES).rows.values()])
+    document = [
+        r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx}\begin{document}",
+        text,
+        r"\end{document}",
+    ]
 
     assert r"\toprule" in text
     assert text.count(r"\textbf{hurts}") == 3
     assert r"\textbf" not in to_latex(table_named(answer_of(even), "ablation"))
-
-
-def test_the_table_compiles(tmp_path: Path) -> None:
-    text = to_latex(table_named(answer_of(FOUR), "ablation"))
-
-    document = [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", text, r"\end{document}"]
     assert "Overfull" not in compiled(document, tmp_path)
 
 

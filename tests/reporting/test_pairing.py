@@ -9,9 +9,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.questions import answers_of, judged_effects
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.sentences import title_of
 from tests.reporting.cell_results import a_cell, over_labels, results_of
-from tests.reporting.shown import answer_of, pictures, said
 
 VALUES = [0.80, 0.82, 0.79, 0.81]
 BETTER = [0.90, 0.92, 0.89, 0.91]
@@ -43,20 +41,13 @@ def test_two_methods_meet_at_each_number_of_labels() -> None:
         ("method=random_forest", "method=logistic", "100 labels"),
     ]
     effects = answers_of(results, ReportOptions()).effects
-    assert [each.labels for each in effects] == [20, 100, None]
-    assert [each.verdict.difference for each in effects] == [0, 0, 0]
-    assert pictures(answer_of(results))[0].name == "label-curve"
-    assert title_of(results) == "Which method is best on iris?"
+    assert [(each.labels, each.verdict.difference) for each in effects] == [(20, 0), (100, 0), (None, 0)]
 
 
 def test_numbers_of_labels_that_are_all_that_was_varied_are_compared() -> None:
     results = results_of([few(n, network="mlp") for n in (20, 100)])
 
     assert compared(results) == [("regime.labels=100", "regime.labels=20", "")]
-    assert [each.verdict.difference for each in answers_of(results, ReportOptions()).effects] == [pytest.approx(0.1)]
-    assert said(answer_of(results))[0].startswith(
-        "On iris, beside regime.labels=20: regime.labels=100 undecided (4 trials), "
-    )
 
 
 def test_what_makes_a_curve_over_the_number_of_labels() -> None:
@@ -97,7 +88,6 @@ def test_readings_are_compared_with_all_columns() -> None:
     results = results_of(cells, usual={"dataset.drop": "null"})
 
     assert compared(results) == [(f"dataset.drop=[{name}]", "dataset.drop=null", "") for name in "ab"]
-    assert title_of(results) == "Which dataset.drop is best on iris?"
 
 
 THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])
@@ -111,10 +101,5 @@ def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
         assert names == others
         effects = answers_of(THREE, ReportOptions(reference=reference)).effects
         assert {each.reference for each in effects} == {scarf}
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError, match=r"^reference=scraf is no competitor of these results\. Did you mean scarf\?"):
         answers_of(THREE, ReportOptions(reference="scraf"))
-    assert str(refused.value) == (
-        "reference=scraf is no competitor of these results. Did you mean scarf? Name a competitor, or a value of an "
-        "option in which they differ (pretrain, method). The competitors are: 'pretrain=none, method=control', "
-        "'pretrain=scarf, method=control', 'pretrain=vime, method=control', 'pretrain=none, method=logistic'."
-    )

@@ -1,5 +1,6 @@
 """Looks that a store remembers: further ones are stricter, the same ones are free."""
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -7,48 +8,49 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cell_results import compared
 
 from scarf_lightning.errors import RecordWarning
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.questions import answers_of
-from scarf_lightning.reporting.remembered_looks import remember_looks
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import read_looks
 from scarf_lightning.results.kept_looks import FILE
 from scarf_lightning.verdicts import Effect
-from scarf_lightning.verdicts.looks import level_after, spent
+from tests.reporting.cell_results import a_cell, compared, results_of
 
 OPTIONS = ReportOptions(metric="accuracy")
 GAINS = np.random.default_rng(4).normal(0.012, 0.025, size=30)
 
 
-def look(folder: Path, trials: int, *, name: str = "scarf", sign: int = 1) -> Effect:
-    """One look at a comparison of a store, after these trials."""
-    folder.mkdir(exist_ok=True)
-    alike = [0.5 + 0.001 * n for n in range(trials)]
-    gained = [value + sign * float(gain) for value, gain in zip(alike, GAINS[:trials], strict=True)]
-    results = compared({"iris": {"none": alike, name: gained}})
-    cells = {label: folder / f"cell-{row['pretrain']}" for label, row in results.rows.items()}
+def kept(results: CellResults, folder: Path) -> CellResults:
+    """The same, in a store."""
+    cells = {label: folder / f"cell-{results.competition.names[label]}" for label in results.rows}
     for cell in cells.values():
-        cell.mkdir(exist_ok=True)
-    results = replace(results, folders=cells)
-    (found,) = answers_of(results, OPTIONS).effects
-    remember_looks([found], results, OPTIONS)
+        cell.mkdir(parents=True, exist_ok=True)
+    return replace(results, folders=cells)
+
+
+def compared_in(folder: Path, trials: int, name: str = "scarf") -> CellResults:
+    alike = [0.5 + 0.001 * n for n in range(trials)]
+    return kept(compared({"iris": {"none": alike, name: (alike + GAINS[:trials]).tolist()}}), folder)
+
+
+def look(folder: Path, trials: int, name: str = "scarf") -> Effect:
+    """One look at a comparison of a store, after these trials."""
+    answers = answers_of(compared_in(folder, trials, name), OPTIONS)
+    answers.remember()
+    (found,) = answers.effects
     return found
 
 
-def test_each_look_is_as_strict_as_the_looks_before_demand(tmp_path: Path) -> None:
-    alone = [look(tmp_path / str(n), n).verdict.levels.direction for n in (10, 20, 30)]
-    # In a store of its own each of these is the first look.
-    by_itself = [level * float(spent([n])[0]) for level, n in zip(alone, (10, 20, 30), strict=True)]
+def test_each_look_is_stricter_than_it_would_be_alone(tmp_path: Path) -> None:
+    alone = [look(tmp_path / str(n), n) for n in (10, 20, 30)]
 
     found = [look(tmp_path, n) for n in (10, 20, 30)]
 
-    assert found[0].verdict.levels.direction == alone[0]
-    for place, numbers in ((1, [10, 20]), (2, [10, 20, 30])):
-        expected = min(level_after(by_itself[k], [10, 20, 30][: k + 1]) for k in range(place + 1))
-        assert found[place].verdict.levels.direction == pytest.approx(expected)
-        assert found[place].looks == tuple(numbers)
+    assert [each.looks for each in found] == [(10,), (10, 20), (10, 20, 30)]
+    assert found[0].row == alone[0].row
+    assert found[1].verdict.levels.direction > alone[1].verdict.levels.direction
 
 
 def test_the_same_look_again_costs_nothing_and_another_comparison_has_its_own(tmp_path: Path) -> None:
@@ -60,34 +62,42 @@ def test_the_same_look_again_costs_nothing_and_another_comparison_has_its_own(tm
     assert look(tmp_path, 20).looks == (10, 20)
 
 
+def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path) -> None:
+    """An interaction with one value has cells of that with another one."""
+    noise = np.random.default_rng(0).normal(0, 0.002, (6, 12))
+
+    def looks_after(trials: int) -> list[tuple[int, ...]]:
+        cells = []
+        for place, (c, s) in enumerate(itertools.product(("marginal", "mean"), ("zscore", "minmax", "none"))):
+            cells.append(a_cell((0.8 + noise[place][:trials]).tolist(), corruption=c, scaling=s))
+        answers = answers_of(kept(results_of(cells), tmp_path), OPTIONS)
+        answers.remember()
+        return [each.looks for each in answers.effects]
+
+    assert looks_after(5) == [()] * 5, "nothing is claimed, so nothing is looked at"
+    assert looks_after(10) == [(10,)] * 5
+    assert looks_after(12) == [(10, 12)] * 5
+
+
 def test_a_look_that_somebody_has_edited_counts_for_nothing(tmp_path: Path) -> None:
     look(tmp_path, 10)
     (whole,) = read_looks(tmp_path)
+    (file,) = tmp_path.glob(f"*/{FILE}")
     edits = ({"trials": math.inf}, {"trials": "ten"}, {"pairs": 3}, {"pairs": [[["cell-none"], "cell-scarf"]]})
-    lines = [json.dumps(edited) for edited in ({"trials": 10}, *(whole | edit for edit in edits))]
-    (tmp_path / "cell-scarf" / FILE).write_text("\n".join(lines))
+    file.write_text("\n".join(json.dumps(edited) for edited in ({"trials": 10}, *(whole | edit for edit in edits))))
 
     assert look(tmp_path, 20).looks == (20,)
 
 
 def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path) -> None:
-    (tmp_path / "cell-scarf" / FILE).mkdir(parents=True)
+    compared_in(tmp_path, 10)
+    for cell in tmp_path.iterdir():
+        (cell / FILE).mkdir()
 
     with pytest.warns(RecordWarning, match="not remembered"):
-        found = look(tmp_path, 10)
-
-    assert found.looks == (10,)
+        assert look(tmp_path, 10).looks == (10,)
 
 
 def test_a_question_writes_nothing(tmp_path: Path) -> None:
-    results = compared({"iris": {"none": [0.5, 0.51, 0.52] * 4, "scarf": [0.6, 0.62, 0.61] * 4}})
-    results = replace(results, folders={label: tmp_path / f"cell-{label}" for label in results.rows})
-    for cell in results.folders.values():
-        cell.mkdir()
-
-    answers = answers_of(results, OPTIONS)
-
-    assert answers.in_words
+    assert answers_of(compared_in(tmp_path, 10), OPTIONS).in_words
     assert read_looks(tmp_path) == []
-    answers.remember()
-    assert len(read_looks(tmp_path)) == 1

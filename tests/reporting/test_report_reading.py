@@ -17,10 +17,7 @@ from scarf_lightning.reporting.cell_results import (
     narrowed,
     read_results,
 )
-from scarf_lightning.reporting.questions import judged_effects
-from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import CellStore, fingerprint, identity
-from scarf_lightning.results.identity import as_column
 from tests.cells import some_config, some_record
 from tests.reporting.store import described
 
@@ -125,42 +122,30 @@ def test_a_folder_asks_for_all_it_has_in_the_papers_order_and_numbers_by_their_s
     assert [cell.axes["corruption.rate"] for cell in by_rate] == [0.05, 0.3, 0.6]
 
 
-def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
-    """A part of a plugin may have an option that takes a list."""
-    for seed, columns in enumerate((["a", "b"], ["c"])):
-        config = some_config(seed=seed)
-        store = CellStore(tmp_path, identity(config, "0" * 64))
-        of_config = described(config)
-        options = {**of_config["options"], "seed": 0, "corruption.columns": as_column(columns)}
-        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **of_config | {"options": options})
-        store.add(some_record(range(3)))
-
-    cells, _, _ = cells_of_folder(tmp_path)
-
-    results = read_results(cells)
-    assert len(judged_effects(results, ReportOptions())[0]) == 1
-    assert "[a,b]" in "".join(results.competition.names.values())
-    for asked, left in (("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)):
-        assert len(narrowed(cells, [f"corruption.columns={asked}"])) == left
-    with pytest.raises(
-        UsageError,
-        match=r"No cell has corruption.columns=\[a\]\. .*The values of corruption\.columns are: \[a,b\], \[c\]",
-    ):
-        narrowed(cells, ["corruption.columns=[a]"])
+def with_columns(*values: str) -> list[ReportedCell]:
+    return [ReportedCell({"dataset": "wdbc", "corruption.columns": each}, None, None, 3) for each in values]
 
 
-def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(tmp_path: Path) -> None:
-    leave(tmp_path, range(1))
-    cells, *_ = cells_of_folder(tmp_path)
-    nearest = {"output=F": "out", "metrc=mae": "metric", "pretrian=none": "pretrain", "dataset": "dataset", "zz=1": ""}
-    for asked, near in nearest.items():
-        with pytest.raises(UsageError) as caught:
-            narrowed(cells, [asked], OPTIONS)
-        question = f"Did you mean {near}? " if near else ""
-        assert str(caught.value).startswith(
-            f"{asked} is not an option of a report, nor a column of its results. {question}"
-            "scarf report --help lists the options. The columns are: "
-        )
+@pytest.mark.parametrize(("asked", "left"), [("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)])
+def test_cells_are_narrowed_by_lists_too(asked: str, left: int) -> None:
+    assert len(narrowed(with_columns("[a,b]", "[c]"), [f"corruption.columns={asked}"])) == left
+
+
+def test_a_value_that_no_cell_has_is_answered_with_those_that_some_have() -> None:
+    with pytest.raises(UsageError, match=r"No cell has corruption\.columns=\[a\]\. .*columns are: \[a,b\], \[c\]"):
+        narrowed(with_columns("[a,b]", "[c]"), ["corruption.columns=[a]"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"), [("output=F", "out"), ("metrc=mae", "metric"), ("pretrian=none", "pretrain"), ("zz=1", "")]
+)
+def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(asked: str, near: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        narrowed([ReportedCell({"pretrain": "none"}, None, None, 1)], [asked], OPTIONS)
+    said = str(caught.value)
+    assert said.startswith(f"{asked} is not an option of a report, nor a column of its results. ")
+    assert (f"Did you mean {near}? " in said) == bool(near)
+    assert "scarf report --help" in said
 
 
 def test_versions_of_a_table_are_one_dataset_and_other_tables_of_its_name_are_others(tmp_path: Path) -> None:

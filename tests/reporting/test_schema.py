@@ -14,36 +14,26 @@ from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import read_drawings
 from scarf_lightning.reporting.making import Report, make_report, write_report
 from scarf_lightning.reporting.report_options import ReportOptions
-from tests.reporting.cell_results import a_cell, compared, over_labels, results_of
+from tests.reporting.cell_results import a_cell, over_labels, results_of
 from tests.reporting.shown import entries, tables
 
 RATE = "corruption.rate"
 
 
-def values(seed: int, mean: float, n: int = 6) -> list[float]:
-    return (mean + 0.02 * np.random.default_rng(seed).normal(size=n)).clip(0, 1).tolist()
-
-
-def cell(mean: float, **columns: Any) -> Any:
-    return a_cell(values(len(columns), mean), **columns)
+def cell(mean: float, n: int = 6, **columns: Any) -> Any:
+    """A cell of six trials near this mean."""
+    noise = np.random.default_rng(len(columns) + n).normal(size=6)
+    return a_cell((mean + 0.02 * noise).clip(0, 1).tolist(), **columns)
 
 
 def over_datasets() -> CellResults:
     means = {"none": 0.7, "scarf": 0.75, "scarf_ae": 0.72}
-    return compared(
-        {f"d{n}": {name: values(10 * n + at, mean) for at, (name, mean) in enumerate(means.items())} for n in range(6)}
-    )
+    return results_of([cell(m, n, dataset=f"d{n}", pretrain=p) for n in range(6) for p, m in means.items()])
 
 
 def budgets() -> CellResults:
     cells = [cell(0.6, regime="few", regime__labels=n, method=m) for n in (20, 100) for m in ("logistic", "ridge")]
     return over_labels(results_of(cells))
-
-
-def dropped() -> CellResults:
-    return results_of(
-        [cell(0.8, dataset__drop=drop) for drop in ("[a]", "[b]", "null")], usual={"dataset.drop": "null"}
-    )
 
 
 def rates() -> CellResults:
@@ -61,7 +51,6 @@ REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
         "accuracy",
     ),
     "over labels": (budgets, [], "accuracy"),
-    "columns left out": (dropped, [], "accuracy"),
     "rates": (rates, [{"draw": "sensitivity", "x": RATE}], "accuracy"),
     "one cell": (lambda: results_of([cell(0.8)]), [], "accuracy"),
     "an error": (lambda: results_of([cell(0.2), cell(0.1, pretrain="scarf")], metric="log_loss"), [], "log_loss"),
