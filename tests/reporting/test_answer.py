@@ -10,13 +10,13 @@ import pytest
 
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.reporting.answer import answer_sections
-from scarf_lightning.reporting.cell_results import CellResults, ReportedCell, read_results
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.effects import effects_figure, effects_picture
 from scarf_lightning.reporting.questions import answers_of, judged_effects
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import Effect
 from scarf_lightning.verdicts.verdict import Basis
-from tests.reporting.cell_results import ALIKE, a_cell, compared, over_labels, results_of
+from tests.reporting.cell_results import a_cell, compared, results_of
 from tests.reporting.shown import answer_of, entries, picture_named, table_named, tables
 from tests.reporting.shown import said as texts_of
 
@@ -97,25 +97,6 @@ def test_the_reference_of_an_axis_is_its_usual_value_or_the_one_that_is_named(re
     assert f", {sign}" in sentence
 
 
-def test_a_named_competitor_is_compared_cell_by_cell() -> None:
-    cell = replace(OPTIONS, reference="corruption=marginal, scaling=zscore")
-    assert answers_of(two_by_two(), cell).product is None
-
-
-def test_each_number_of_labels_has_its_effects_in_one_family() -> None:
-    cells = []
-    for place, (labels, (c, s)) in enumerate(itertools.product((20, 100), SETTINGS)):
-        its = 0.6 + labels / 1000 - 0.05 * (s == "minmax") + NOISE[place]
-        cells.append(a_cell(its.tolist(), corruption=c, scaling=s, regime="few", regime__labels=labels))
-
-    effects = answers_of(over_labels(results_of(cells, usual=USUAL)), OPTIONS).effects
-
-    scaling = [each for each in effects if each.axes == ("scaling",)]
-    assert [each.context for each in scaling] == ["20 labels", "100 labels"]
-    # Of two, Holm's correction asks the surer one for half of the level.
-    assert min(each.needed.direction for each in scaling) == pytest.approx(0.025)
-
-
 def test_a_table_that_lacks_settings_is_left_out_and_named() -> None:
     cells = []
     for (place, dataset), (c, s) in itertools.product(enumerate("abcdefg"), SETTINGS):
@@ -145,17 +126,6 @@ def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:
     assert table_named(blocks, "effects").data["what"].tolist()[-1].count("×") == 1
 
 
-def of_recipes(*cells: tuple[str, Mapping[str, Any]]) -> CellResults:
-    """Cells that a recipe asks for, by their columns; the first has the usual ones."""
-    wanted = []
-    for recipe, columns in cells:
-        asked = ("pretrain=none", f"recipe={recipe}")
-        rows = [{"trial": 0, "accuracy": 0.5}]
-        wanted.append(ReportedCell(ALIKE | dict(columns), None, None, 1, asked, rows=rows))
-    return read_results(wanted, usual=dict(cells[0][1]))
-
-
-PAPER, PRACTICAL = {"fit_on": "all", "finetune.patience": 3}, {"fit_on": "train", "finetune.patience": 10}
 OF_SEMI25 = {"regime": "semi25", "corruption": "marginal"}
 PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
 
@@ -166,12 +136,6 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
         # Along one axis the usual option is the reference.
         (one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH}),
          [(0, 1, "corruption=mean", "corruption=marginal"), (2, 1, "corruption=none", "corruption=marginal")]),
-        # Recipes that differ in several options are called by their names.
-        (of_recipes(("paper", PAPER), ("practical", PRACTICAL)),
-         [(1, 0, "recipe=practical", "recipe=paper")]),
-        # An option beside a recipe is named by its value.
-        (of_recipes(("paper", {"fit_on": "all"}), ("paper", {"fit_on": "train"})),
-         [(1, 0, "fit_on=train", "fit_on=all")]),
         # A pre-training is paired with what lacks it alone, and mixup with the nearest network without one.
         (results_of([a_cell(LOW, regime="semi25"), a_cell(HIGH, corruption__rate=0.3, **PRETRAINED),
                      a_cell(HIGH, corruption__rate=0.6, method="mixup", **PRETRAINED),
@@ -221,15 +185,13 @@ def only() -> Effect:
 @pytest.mark.parametrize(
     ("basis", "said"),
     [
-        ("resampled t-test", "interval of the corrected resampled t-test, which is wider"),
-        ("rows and fits", "interval of test rows and trials"),
-        ("sign test", "interval of the sign test over datasets, for the median dataset"),
-        ("none", ". Grey band"),
+        ("resampled t-test", "of the corrected resampled t-test, which is wider"),
+        ("rows and fits", "of test rows and trials"),
     ],
 )
 def test_the_caption_says_how_its_interval_was_made(basis: Basis, said: str, only: Effect) -> None:
     verdict = replace(only.verdict, basis=basis)
-    assert said in effects_picture([replace(only, verdict=verdict)], OPTIONS).caption
+    assert f"interval {said}" in effects_picture([replace(only, verdict=verdict)], OPTIONS).caption
 
 
 def test_an_open_size_has_a_hollow_point(only: Effect) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scarf_lightning.data.targets import Classes
-from scarf_lightning.metrics import Metric, metric_named
+from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting import cell_results
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
 from scarf_lightning.reporting.levels import level_of, trials_of
@@ -20,7 +20,7 @@ from tests.reporting.cell_results import results_of
 from tests.reporting.store import fill_store
 
 TRIALS, ROWS = 4, 60
-ACCURACY, LOG_LOSS = metric_named("accuracy"), metric_named("log_loss")
+ACCURACY = metric_named("accuracy")
 Keep = Callable[..., CellResults]
 
 
@@ -31,9 +31,9 @@ def right(seed: int = 0) -> np.ndarray:
     return random.random((2, TRIALS, ROWS)) < ease
 
 
-def verdict_of(results: CellResults, metric: Metric = ACCURACY) -> Verdict:
+def verdict_of(results: CellResults) -> Verdict:
     """The verdict on the first cell beside the second one."""
-    return verdict_on([(trials_of(results, 0, metric), trials_of(results, 1, metric))], metric)
+    return verdict_on([(trials_of(results, 0, ACCURACY), trials_of(results, 1, ACCURACY))], ACCURACY)
 
 
 @pytest.fixture
@@ -93,24 +93,6 @@ def test_rows_in_the_order_of_time_are_blocks_of_neighbours_and_groups_are_units
 def test_a_pair_of_which_a_trial_lacks_its_predictions_takes_them_from_none(keep: Keep) -> None:
     found = verdict_of(keep(shuffled(), "random", lost=1))
     assert (found.basis, found.trials) == ("resampled t-test", TRIALS)
-
-
-def test_a_relative_difference_knows_the_error_of_the_reference(keep: Keep) -> None:
-    """Log-loss in parts of the reference's: by the delta method the error of a ratio of two means."""
-    orders = shuffled()
-    results = keep(orders, "random")
-    # A row that is right has no loss, and one that is wrong has the largest.
-    losses = np.where(right(), 0.0, -math.log(np.finfo(float).eps))
-    results.trials["log_loss"] = losses.mean(axis=2).ravel()
-    first, second = (trials_of(results, cell, LOG_LOSS).rows for cell in (0, 1))
-    size = float(np.mean([each.values.mean() for each in second.values()]))
-
-    found = verdict_of(results, LOG_LOSS)
-
-    ratio = 1 - found.difference
-    values = [(ratio * second[t].values - first[t].values) / size + found.difference for t in range(TRIALS)]
-    assert found.parts is not None
-    assert found.parts.error == pytest.approx(error_parts(values, orders).error)
 
 
 def without_predictions(split: str, *values: list[float], **sizes: int) -> CellResults:

