@@ -234,7 +234,7 @@ class Stack(StackOutputs):
         if not self.data.validation.size:
             return
         for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
-            if np.isnan(metric.function(self.table.target.guess(labels), labels)):
+            if np.isnan(metric.function(self.table.target.soft(labels), labels)):
                 raise UsageError(
                     f"finetune.metric={metric.name} is not defined on the validation rows of trial {trial}: "
                     f"all {len(labels)} of them have the same label. Use another metric, or split=stratified."

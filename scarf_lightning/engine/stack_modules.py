@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from ..data.datamodule import Batch
 from ..data.targets import Labels, Target
 from ..errors import UsageError
+from ..losses.supervised import smoothed
 from ..metrics import Metric
 from ..networks import Dropout, Rates, is_weight, rates_of
 from ..options.settings import FinetuneSettings, FitSettings, PretrainSettings, Schedule
@@ -395,7 +396,7 @@ class Finetuning(StackModule):
         self._truth = truth
         # The largest share of label smoothing, and its share in the current step of a schedule.
         self._smoothing = 0.0
-        if target.can_smooth and not supervision.smooths_labels:
+        if target.has_classes and not supervision.smooths_labels:
             self._smoothing = settings.label_smoothing
         self._current_smoothing: float | Tensor = self._smoothing
         # Predictions of the validation's mini-batches, (T, N, ...) each, for a metric that no mean over batches gives.
@@ -433,7 +434,7 @@ class Finetuning(StackModule):
         # A tensor is not asked for its value: the host would wait for it.
         is_smoothed = self._smoothing if isinstance(self._current_smoothing, Tensor) else self._current_smoothing
         if is_smoothed:
-            targets = self._target.smoothed(targets, outputs, self._current_smoothing)
+            targets = smoothed(targets, outputs, self._current_smoothing)
         losses = self._supervision.compute_loss(outputs, targets, weights)
         if losses is None:
             losses = self._target.loss(outputs, targets, weights)

@@ -74,12 +74,12 @@ class NamedEstimator(Rival):
         # Looked at beforehand: an estimator may take any keyword, and ignore it.
         if lesson.weights is not None and "sample_weight" not in inspect.signature(model.fit).parameters:
             raise UsageError(f"{self.estimator} knows no weights of rows; leave out weights and class_weight.")
-        if lesson.target.can_balance and not hasattr(model, "predict_proba"):
+        if lesson.target.has_classes and not hasattr(model, "predict_proba"):
             raise UsageError(
                 f"{self.estimator} has no predict_proba with these options, and classes need probabilities; take "
                 "another estimator."
             )
-        if not lesson.target.can_balance and is_classifier(model):
+        if not lesson.target.has_classes and is_classifier(model):
             raise UsageError(f"{self.estimator} is a classifier, and the target is a number; take a regressor.")
         return model
 

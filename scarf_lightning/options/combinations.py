@@ -80,7 +80,7 @@ def check_combination(config: Config) -> None:
 def check_target(config: Config, kind: "type[Target]") -> None:
     """Refuse a method, weights and metrics that do not serve a kind of target by a `UsageError`."""
     check_method(config, kind)
-    if config.finetune.class_weight != "none" and not kind.can_balance:
+    if config.finetune.class_weight != "none" and not kind.has_classes:
         raise UsageError(
             f"finetune.class_weight={config.finetune.class_weight} does not go with dataset.target_kind={kind.name}, "
             "which has no classes to balance; leave it out."
@@ -299,9 +299,9 @@ def fit_to_target(config: Config, kind: "type[Target]") -> Config:
         # Whichever kind it is, one of both lengths is in force.
         changed["fixed_below_numbers"] = None
         # Folds stop a network before it fits each number.
-        if not kind.can_smooth and not config.folds_on(0):
+        if not kind.has_classes and not config.folds_on(0):
             changed["fixed_below"] = min(settings.fixed_below, bound)
-    if settings.label_smoothing and not kind.can_smooth:
+    if settings.label_smoothing and not kind.has_classes:
         changed["label_smoothing"] = 0.0
     return replace(config, finetune=replace(settings, **changed)) if changed else config
 

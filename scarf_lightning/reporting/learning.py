@@ -58,7 +58,7 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
         return f"predicts no better than the mean (R² {fmean(explained):.2f})"
     balanced = _known(rows, "balanced_accuracy")
     sizes = _known(rows, "n_test")
-    if not balanced or not sizes or target is None or not target.can_balance:
+    if not balanced or not sizes or target is None or not target.has_classes:
         return ""
     chance = 1 / target.n_outputs
     # Trials test the same rows of the table over and over, so many of them are worth a few.

@@ -234,12 +234,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
         )
     frames = []
     for _, each in sorted(predictions.items()):
-        frame = each.target.frame(each.values)
-        # Classes have a column of probabilities each, a number has none.
-        if not len(frame.columns):
-            frame["predicted"] = each.values
-        # A class may have the name of one of these columns.
-        frame.insert(0, each.target.heading, each.target.named(each.labels).to_numpy(), allow_duplicates=True)
+        frame = each.target.frame(each.labels, each.values)
         frame.insert(0, "row", each.rows)
         frame.insert(0, "trial", each.trial)
         frames.append(frame)
@@ -289,20 +284,19 @@ def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], Damage]:
 def measured_rows(stored: Stored) -> dict[int, Row]:
     """A cell's rows by trial.
 
-    Metrics and ``one_class``, if they are younger than a row, are computed from the trial's predictions, if kept.
+    Metrics that are younger than a row are computed from the trial's predictions, if kept.
     """
     if stored.description is None:
         return stored.rows
     target, rows = stored.target, dict(stored.rows)
-    names = {"one_class", *(metric.name for metric in target.metrics())}
+    names = {metric.name for metric in target.metrics()}
     # A trial that diverged has no metrics at all.
     late = {trial for trial, row in rows.items() if row.get("diverged") is None and not names <= row.keys()}
     predictions, damaged = read_predictions(stored) if late else ({}, {})
     stored.damaged |= damaged
     for trial in late & predictions.keys():
         values, labels = predictions[trial].values, predictions[trial].labels
-        measured = target.measured(values, labels) | {"one_class": target.is_one_class(values)}
-        rows[trial] = measured | rows[trial]
+        rows[trial] = target.measured(values, labels) | rows[trial]
     return rows
 
 

@@ -124,7 +124,7 @@ class Predictions:
     def size(self) -> int:
         """Bytes that they take at most, before they are compressed."""
         # Trial and row are int32.
-        return 2 * 4 * len(self.rows) + self.target.packed_size(self.values)
+        return 2 * 4 * len(self.rows) + self.labels.nbytes + self.values.nbytes
 
     def frame(self) -> "pd.DataFrame":
         """As they are kept: ``trial, row`` and the target's columns."""

@@ -77,9 +77,7 @@ class TrainedStack:
         measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
             labels, taught = self.stack.table.labels[test], data.labels[position]
-            measured |= target.measured(predictions, labels)
-            measured["one_class"] = target.is_one_class(predictions)
-            measured["worse_than_frequencies"] = target.is_worse_than_frequencies(predictions, labels, taught)
+            measured |= target.measured(predictions, labels, taught)
         row: Row = {"trial": data.trials[position], "diverged": diverged, **measured}
         for phase, fit in (("pretrain", self.pretraining), ("finetune", outcome.fit)):
             for name, attribute in EFFORT.items():
@@ -96,7 +94,7 @@ class TrainedStack:
             # Of few labels none are held back to stop a fit.
             "n_labels": n_labelled + n_validation * is_watched,
             "n_labelled": n_labelled,
-            "n_label_classes": target.n_classes_among(data.labels[position]),
+            "n_label_classes": len(np.unique(data.labels[position])) if target.has_classes else None,
             "n_unlabelled": data.usable.shape[1] - n_labelled,
             "n_validation": n_validation,
             "n_test": data.test.shape[1],

@@ -21,7 +21,7 @@ def test_each_trials_are_those_that_its_row_was_measured_by(overrides: tuple[str
 
 
 def test_more_than_is_allowed_are_not_kept(wdbc: Table) -> None:
-    needed = 5 * 114 * (2 * 8 + 3 * 4) / 1e6
+    needed = 5 * 114 * (2 * 8 + 8 + 2 * 4) / 1e6
 
     enough, less, none = (
         trained(config_of("pretrain=none", "trials=5", f"keep_predictions_mb={most}"), wdbc)

@@ -4,9 +4,8 @@ A kind says in its class what differs between kinds: how its labels are read, ke
 h puts out and what its loss is, what a prediction is, and which metric leads. Everything else asks it.
 """
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from ...errors import UsageError, unknown_name
 from .classes import UNLABELLED, Classes
 from .number import Number
-from .target import Floats, Ints, Labels, Predictions, Target
+from .target import Labels, Predictions, ReadTarget, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from ..columns import Coded
 
 __all__ = [
-    "AUTO", "FEWEST_ROWS", "UNLABELLED", "Classes", "Floats", "Ints", "Labels", "Number", "Predictions", "ReadTarget",
-    "Target", "check_kind", "kind_named", "leading_metric", "read_target", "target_from_plain",
+    "AUTO", "FEWEST_ROWS", "UNLABELLED", "Classes", "Labels", "Number", "Predictions", "ReadTarget", "Target",
+    "kind_named", "leading_metric", "read_target", "target_from_plain",
 ]  # fmt: skip
 
 AUTO = "auto"
@@ -40,15 +39,6 @@ MOST_WHOLE_NUMBERS = 50
 `ROWS_A_CLASS` rows each."""
 
 ROWS_A_CLASS = 20
-
-
-@dataclass(frozen=True)
-class ReadTarget:
-    """A target column as it was read, with the labels of n rows ``(n,)``, and sentences for the user."""
-
-    target: Target
-    labels: Labels
-    notes: tuple[str, ...] = ()
 
 
 def read_target(
@@ -74,17 +64,22 @@ def read_target(
     import pandas as pd
 
     from ..columns import is_numeric
+    from ..reading.reader import FEWEST_FOR_IDS
     from ..reading.rules import text_of
 
     n_labelled = int(column.notna().sum())
     if n_labelled < FEWEST_ROWS:
-        rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
-        raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
+        raise UsageError(
+            f"{source} has {n_labelled} rows with a label in {column.name!r}; a 70/10/20 split needs at least "
+            f"{FEWEST_ROWS}."
+        )
     # The type of a column of categories or of Booleans says what its values are, and so does the user.
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
-    is_open = kind in (None, AUTO) and not is_declared
     text = None if is_declared or is_numeric(column) else text_of(column)
-    chosen: type[Target] = Classes if kind in (None, AUTO) else kind_named(str(kind))
+    if kind not in (None, AUTO):
+        chosen, is_open = kind_named(str(kind)), False
+    else:
+        chosen, is_open = Classes, not is_declared
     notes = []
     if is_open and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
@@ -96,39 +91,35 @@ def read_target(
         if text is not None:
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
-        if is_open:
-            _refuse_names(column, source)
-    target, labels, label_notes = chosen.read(column, source, decimal)
-    return ReadTarget(target, labels, (*notes, *label_notes))
+        n_distinct, n_known = column.nunique(), column.count()
+        if is_open and n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
+            raise UsageError(
+                f"target {column.name!r} of {source} has {n_distinct} different values in {n_known} rows, which looks "
+                "like names and not like classes; choose another target, or set dataset.target_kind=classes."
+            )
+    read = chosen.read(column, source, decimal)
+    return replace(read, notes=(*notes, *read.notes))
 
 
 def kind_named(name: str) -> type[Target]:
     """The kind of target with this name.
 
     Raises:
-        ValueError: there is none.
+        UsageError: there is none.
     """
-    if name in KINDS:
-        return KINDS[name]
-    raise ValueError(f"{name!r:.40} is no kind of target")
-
-
-def check_kind(name: str | None) -> None:
-    """Refuse a name of no kind of target in a `UsageError`."""
-    if name is not None and name not in KINDS:
+    if name not in KINDS:
         fault = f"dataset.target_kind cannot be {name}"
         raise UsageError(unknown_name(fault, name, [AUTO, *KINDS], "the kinds"))
+    return KINDS[name]
 
 
 def leading_metric(targets: Iterable[Target]) -> str:
     """The metric that tables of these targets lead with, by the kind that most of them are: the one that all targets
     of this kind agree on, or else the usual one."""
     all_targets = list(targets)
-    if not all_targets:
-        return Classes.usual_metric
-    # Of two kinds with as many targets classes lead, in whichever order the cells are read.
-    counts = Counter(type(each) for each in all_targets)
-    kind = max(counts, key=lambda each: (counts[each], each is Classes))
+    kinds = [type(each) for each in all_targets]
+    # Of two kinds with as many targets the first leads, in whichever order the cells are read.
+    kind = max(KINDS.values(), key=kinds.count)
     named = {each.metric for each in all_targets if type(each) is kind}
     return named.pop() if len(named) == 1 else kind.usual_metric
 
@@ -141,21 +132,10 @@ def target_from_plain(plain: Any) -> Target:
     """
     try:
         description = plain["target"]
-        kind = kind_named(description["kind"])
+        kind = KINDS[description["kind"]]
         return kind.from_plain({**plain, **description})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it has no target") from error
-
-
-def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
-    from ..reading.reader import FEWEST_FOR_IDS
-
-    n_distinct, n_known = labels.nunique(), labels.count()
-    if n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
-        raise UsageError(
-            f"target {labels.name!r} of {source} has {n_distinct} different values in {n_known} rows, which looks like "
-            "names and not like classes; choose another target, or set dataset.target_kind=classes."
-        )
 
 
 def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:

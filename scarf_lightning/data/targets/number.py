@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
-from .target import Floats, Ints, Labels, Learn, Predictions, Target
+from ..columns import Floats, Ints
+from .target import Labels, Learn, Predictions, ReadTarget, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,15 +35,13 @@ class Number(Target):
 
     name: ClassVar[str] = "number"
     noun: ClassVar[str] = "numbers"
-    heading: ClassVar[str] = "number"
     usual_metric: ClassVar[str] = "rmse"
+    has_classes: ClassVar[bool] = False
     drawings: ClassVar[Mapping[str, str]] = {"predicted_against_true": "Predicted against true values"}
     column: str = ""
 
     @classmethod
-    def read(
-        cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
-    ) -> tuple["Number", Floats, list[str]]:
+    def read(cls, column: "pd.Series[Any]", source: str, decimal: str | None = None) -> ReadTarget:
         from ..reading.rules import floats_of
 
         labels, others = floats_of(column, decimal=decimal)
@@ -53,17 +52,16 @@ class Number(Target):
                 f"{where} is to be a number and holds {str(others[0])[:40]!r}; mend it, mark it as missing, or set "
                 "dataset.target_kind=classes."
             )
-        if np.isinf(known).any():
-            raise UsageError(f"{where} holds an infinite value; mark it as missing.")
-        if (known == known[0]).all():
-            raise UsageError(f"{where} has the one value {known[0]:g}; there is nothing to predict.")
+        low, high = known.min(), known.max()
         # Numbers above 1e154 overflow when they are squared, and those below 1e-162 become zero.
         with np.errstate(over="ignore", invalid="ignore"):
             deviation, total = known.std(), known.sum()
-        if not np.isfinite([deviation, total]).all() or deviation == 0:
-            size = np.abs(known).max()
-            raise UsageError(f"{where} cannot be standardised: its numbers go up to {size:.3g} in size; rescale it.")
-        return cls(str(column.name)), labels, []
+        if not np.isfinite([deviation, total]).all():
+            size = max(-low, high)
+            raise UsageError(f"{where} holds numbers up to {size:.3g} in size; rescale them, or mark them as missing.")
+        if low == high or deviation == 0:
+            raise UsageError(f"{where} goes from {low:g} to {high:g}; there is nothing to predict.")
+        return ReadTarget(cls(str(column.name)), labels)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Number":
@@ -101,8 +99,6 @@ class Number(Target):
     def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
         """Each takes the label of another row."""
         n = len(labels)
-        if n < 2:
-            return labels
         # A step of 1 to n - 1 rows, round the end, leads to any row but itself.
         steps = random.integers(1, n, size=len(positions))
         noisy = labels.copy()
@@ -134,35 +130,17 @@ class Number(Target):
         """``(T, N)``, in the unit of the labels."""
         return outputs.squeeze(-1) * fitted[:, 1:] + fitted[:, :1]
 
-    def guess(self, labels: Labels) -> Predictions:
-        return np.asarray(labels)
-
     def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
         # Some libraries refuse to learn a constant, and none could learn more.
         if (labels == labels[0]).all():
             return np.full(n_rows, labels[0])
         return learn(labels)
 
-    def choose(self, *, classifier: Any, regressor: Any) -> Any:
-        return regressor
-
-    def predicted_by(self, model: Any, rows: Any) -> Floats:
-        return np.asarray(model.predict(rows), dtype=np.float64)
-
-    def named(self, labels: Labels) -> "pd.Series[Any]":
+    def frame(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
+        """The true ``number`` and the ``predicted`` one."""
         import pandas as pd
 
-        return pd.Series(labels, name=self.heading)
-
-    def frame(self, predictions: Predictions) -> "pd.DataFrame":
-        import pandas as pd
-
-        return pd.DataFrame(index=range(len(predictions)))
-
-    def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
-        import pandas as pd
-
-        return pd.DataFrame({"label": labels, "0": predictions})
+        return pd.DataFrame({"number": labels, "predicted": predictions})
 
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Floats, Predictions]:
         labels = frame["label"].to_numpy(dtype=np.float64)
@@ -170,7 +148,3 @@ class Number(Target):
         if not np.isfinite([labels, predictions]).all():
             raise ValueError("a label or a prediction is not finite")
         return labels, predictions
-
-    def packed_size(self, predictions: Predictions) -> int:
-        # Eight bytes for the label, and eight for the prediction.
-        return 2 * 8 * len(predictions)

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics import Metric, metrics
+from ..columns import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Labels = NDArray[Any]
 """One for each row ``(..., n)``: int64 class numbers, or float64 numbers in their own unit."""
 Predictions = NDArray[np.float64]
@@ -31,26 +30,21 @@ class Target(ABC):
     - ``name``: of the kind in ``dataset.target_kind``;
     - ``noun``: the plural in sentences;
     - ``usual_metric``: the default metric of tables and verdicts;
-    - ``heading``: of a column of labels or answers;
-    - ``can_balance``: whether ``finetune.class_weight=balanced`` is allowed, which calls `balanced`;
-    - ``can_smooth``: whether ``finetune.label_smoothing`` has a meaning, which calls `smoothed`;
+    - ``has_classes``: whether labels are classes, which ``finetune.class_weight`` can balance and
+      ``finetune.label_smoothing`` can smooth;
     - ``drawings``: what a report draws of predictions: names of drawings, and how their titles begin.
     """
 
     name: ClassVar[str]
     noun: ClassVar[str]
     usual_metric: ClassVar[str]
-    heading: ClassVar[str]
-    can_balance: ClassVar[bool] = False
-    can_smooth: ClassVar[bool] = False
-    drawings: ClassVar[Mapping[str, str]] = {}
+    has_classes: ClassVar[bool]
+    drawings: ClassVar[Mapping[str, str]]
 
     @classmethod
     @abstractmethod
-    def read(
-        cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
-    ) -> "tuple[Target, Labels, Sequence[str]]":
-        """The target of n rows, their labels ``(n,)``, and sentences for the user.
+    def read(cls, column: "pd.Series[Any]", source: str, decimal: str | None = None) -> "ReadTarget":
+        """The target of n rows and their labels.
 
         Args:
             column: values of any type, missing where a row has no label.
@@ -80,8 +74,13 @@ class Target(ABC):
         """The metrics of this kind."""
         return metrics((cls.name,))
 
-    def measured(self, predictions: Predictions, labels: Labels) -> dict[str, float]:
-        """Every metric of one trial, by name."""
+    def measured(self, predictions: Predictions, labels: Labels, taught: Labels | None = None) -> dict[str, float]:
+        """Every metric of one trial by name, and what else rows say of its predictions.
+
+        Args:
+            predictions, labels: of the test rows.
+            taught: the labels that training saw, if they are known.
+        """
         return {each.name: each.function(predictions, labels) for each in self.metrics()}
 
     @abstractmethod
@@ -124,11 +123,6 @@ class Target(ABC):
         """Weights ``(T, m)`` that balance encoded ``targets`` ``(T, m, ...)`` by labels ``(T, n)``."""
         raise NotImplementedError
 
-    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: "float | Tensor") -> "Tensor":
-        """Encoded ``targets`` as probabilities ``(..., N, C)``, of which a uniform distribution has the given share.
-        ``outputs`` are those of h, ``(..., N, C)``."""
-        raise NotImplementedError
-
     @abstractmethod
     def fit(self, labels: Labels) -> Floats:
         """Estimates ``(K,)`` from the labels ``(n,)`` that training sees, kept with the preprocessing."""
@@ -139,7 +133,7 @@ class Target(ABC):
 
     @abstractmethod
     def soft(self, labels: Labels) -> NDArray[Any]:
-        """Labels ``(T, n)`` in a form that `encode` takes and that may be averaged."""
+        """Labels ``(..., n)`` in a form that `encode` takes and that may be averaged: predictions without an error."""
 
     @abstractmethod
     def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
@@ -160,51 +154,34 @@ class Target(ABC):
         """Predictions from outputs ``(T, N, n_outputs)``, float64; ``fitted`` is ``(T, K)``."""
 
     @abstractmethod
-    def guess(self, labels: Labels) -> Predictions:
-        """Predictions on which every metric is defined, if it can be defined for these labels."""
-
-    @abstractmethod
     def taught(self, labels: Labels, n_rows: int, learn: "Learn") -> Predictions:
         """Predictions of another library's model, learnt from ``labels``, for ``n_rows`` rows. ``learn`` fits it to
         labels of the library's kind and predicts; it is not called if they are all equal."""
 
-    @abstractmethod
     def choose(self, *, classifier: Any, regressor: Any) -> Any:
         """The one of a library's two models that serves the kind."""
+        return classifier if self.has_classes else regressor
 
-    @abstractmethod
     def predicted_by(self, model: Any, rows: Any) -> Floats:
         """Predictions of a fitted model with the interface of scikit-learn."""
+        predict = model.predict_proba if self.has_classes else model.predict
+        return np.asarray(predict(rows), dtype=np.float64)
 
     @abstractmethod
-    def named(self, labels: Labels) -> "pd.Series[Any]":
-        """Labels of n rows as their user knows them, missing where a row has none."""
+    def frame(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
+        """Labels and predictions as columns for people."""
 
-    def is_one_class(self, predictions: Predictions) -> bool | None:
-        """True if all rows get the same class; None if there are no classes."""
-        return None
-
-    def is_worse_than_frequencies(self, predictions: Predictions, labels: Labels, taught: Labels) -> bool | None:
-        """True if the log-loss of predictions is above that of the class frequencies; None if there are no classes.
-
-        Args:
-            predictions: of the test rows.
-            labels: of the test rows.
-            taught: the labels that training saw, whose frequencies are one answer for every row.
-        """
-        return None
-
-    def n_classes_among(self, labels: Labels) -> int | None:
-        """The classes that occur among labels; None if there are no classes."""
-        return None
-
-    @abstractmethod
-    def frame(self, predictions: Predictions) -> "pd.DataFrame":
-        """Predictions as columns for people, without those of `decided`."""
-
-    @abstractmethod
     def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
-        """Labels and predictions as columns for a file: ``label``, and others in their order."""
+        """Labels and predictions as columns for a file: ``label``, and the predictions by their place. These are
+        float32, in which networks compute, or float64 where a value has more digits."""
+        import pandas as pd
+
+        # A number may be too large for float32.
+        with np.errstate(over="ignore"):
+            narrow = predictions.astype(np.float32)
+        frame = pd.DataFrame(narrow if np.array_equal(narrow, predictions) else predictions)
+        frame.columns = pd.Index([str(place) for place in frame.columns])
+        return frame.assign(label=labels)
 
     @abstractmethod
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Labels, Predictions]:
@@ -214,9 +191,14 @@ class Target(ABC):
             ValueError: a value is not possible.
         """
 
-    @abstractmethod
-    def packed_size(self, predictions: Predictions) -> int:
-        """Bytes that labels and predictions take in a file at most, before they are compressed."""
+
+@dataclass(frozen=True)
+class ReadTarget:
+    """A target column as it was read, with the labels of n rows ``(n,)``, and sentences for the user."""
+
+    target: Target
+    labels: Labels
+    notes: tuple[str, ...] = ()
 
 
 Learn = Callable[[Labels], Floats]

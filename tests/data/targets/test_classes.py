@@ -1,70 +1,54 @@
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.class_weight import compute_class_weight
 
-from scarf_lightning.data.targets import Classes, Number, Target
+from scarf_lightning.data.columns import Coded
+from scarf_lightning.data.targets import Classes, Number, Target, target_from_plain
+from scarf_lightning.data.targets.classes import answers_of, dtype_of
+
+ABC = Classes(tuple("abc"))
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40))
-def test_they_are_scikit_learns(labels: list[int]) -> None:
+def test_balanced_weights_are_scikit_learns(labels: list[int]) -> None:
     """A class without a row weighs as one with a single row."""
-    of_trial = np.array(labels)
+    of_trial, classes = np.array(labels), np.arange(5)
     present = np.unique(of_trial)
-    weights = Classes(tuple("abcde")).class_weights(np.stack([of_trial, of_trial]))
-    assert weights.shape == (2, 5)
-    np.testing.assert_allclose(weights[1, present], compute_class_weight("balanced", classes=present, y=of_trial))
-    absent = np.setdiff1d(np.arange(5), present)
-    np.testing.assert_allclose(weights[1, absent], len(labels) / len(present))
+    weights = Classes(tuple("abcde")).balanced(np.stack([of_trial] * 2), torch.from_numpy(np.stack([classes] * 2)))
+    assert_allclose(weights[1, present], compute_class_weight("balanced", classes=present, y=of_trial))
+    assert_allclose(weights[1, np.setdiff1d(classes, present)], len(labels) / len(present))
 
 
 def test_soft_targets_weigh_the_mean_of_their_classes_weights() -> None:
-    labels, classes = np.array([[0, 0, 0, 2], [1, 1, 2, 0]]), Classes(tuple("abc"))
+    labels = np.array([[0, 0, 0, 2], [1, 1, 2, 0]])
+    of_classes = ABC.balanced(labels, torch.arange(3).expand(2, 3)).numpy()
     soft = torch.tensor([[[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]], dtype=torch.float64)
-    weights = classes.balanced(labels, soft).numpy()
-    of_classes = classes.class_weights(labels)
-    np.testing.assert_allclose(weights, [soft[trial].numpy() @ of_classes[trial] for trial in range(2)])
-    of_rows = [[of_trial[label] for label in row] for of_trial, row in zip(of_classes, labels, strict=True)]
-    np.testing.assert_array_equal(classes.balanced(labels, torch.from_numpy(labels)), of_rows)
+    expected = [soft[trial].numpy() @ of_classes[trial] for trial in range(2)]
+    assert_allclose(ABC.balanced(labels, soft), expected)
 
 
-@pytest.mark.parametrize(("target", "labels"), [(Classes(("a", "b")), [0, 1, 1]), (Number("y"), [0.5, 1.0, 2.0])])
-def test_a_kind_says_whether_it_balances(target: Target, labels: list[float]) -> None:
-    known = np.array(labels)
-    if target.can_balance:
-        assert target.balanced(known[None], torch.from_numpy(known[None])).shape == (1, 3)
-    else:
-        with pytest.raises(NotImplementedError):
-            target.balanced(known[None], torch.from_numpy(known[None]))
-
-
-@pytest.mark.parametrize(("target", "label"), [(Classes(("a", "b", "c")), 1), (Number("y"), 2.5)])
-def test_a_library_is_not_asked_to_learn_labels_that_are_all_equal(target: Target, label: float) -> None:
+@pytest.mark.parametrize(("target", "label", "expected"), [(ABC, 1, [0, 1, 0]), (Number("y"), 2.5, 2.5)])
+def test_a_library_is_not_asked_to_learn_labels_that_are_all_equal(target: Target, label: float, expected: Any) -> None:
     predicted = target.taught(np.array([label] * 4), 3, lambda _: pytest.fail("there is nothing to learn"))
-    expected = [[0, 1, 0]] * 3 if isinstance(target, Classes) else [2.5] * 3
-    assert predicted.tolist() == expected
+    assert predicted.tolist() == [expected] * 3
 
 
-def test_the_size_in_a_file_is_at_most_that_of_the_columns() -> None:
-    for target, labels, predictions in (
-        (Classes(("a", "b", "c")), np.array([0, 2]), np.array([[0.6, 0.3, 0.1], [0.0, 0.0, 1.0]])),
-        (Number("y"), np.array([1.0, 2.0]), np.array([1.5, 2.5])),
-    ):
-        columns = target.packed(labels, predictions)
-        assert target.packed_size(predictions) == sum(columns[name].to_numpy().nbytes for name in columns)
+def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
+    """Classes 1 and 3 of five occur; a library gives the first 0.3, the second 0.7."""
 
+    def learn(numbered: np.ndarray) -> np.ndarray:
+        assert numbered.tolist() == [1, 0, 1]
+        return np.tile([0.3, 0.7], (2, 1))
 
-def test_probabilities_of_a_file_sum_to_one_again_in_each_row() -> None:
-    """Tenths have no exact form in sixteen bits."""
-    target, given = Classes(("a", "b", "c")), np.array([[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]])
-
-    labels, found = target.unpacked(target.packed(np.array([2, 0]), given))
-
-    assert labels.tolist() == [2, 0]
-    np.testing.assert_allclose(found, given, rtol=1e-3)
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15)
+    found = Classes(tuple("abcde")).taught(np.array([3, 1, 3]), 2, learn)
+    assert_array_equal(found, [[0, 0.3, 0, 0.7, 0]] * 2)
 
 
 def test_a_librarys_model_is_asked_for_what_the_kind_is_measured_by() -> None:
@@ -81,35 +65,43 @@ def test_a_librarys_model_is_asked_for_what_the_kind_is_measured_by() -> None:
     assert Number("y").predicted_by(Model(), [7, 8]).tolist() == [2.5] * 2
 
 
-def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
-    """Classes 1 and 3 of five occur; a library gives the first 0.3, the second 0.7."""
-    seen = []
-
-    def learn(numbered: np.ndarray) -> np.ndarray:
-        seen.append(numbered.tolist())
-        return np.tile([0.3, 0.7], (2, 1))
-
-    found = Classes(tuple("abcde")).taught(np.array([3, 1, 3]), 2, learn)
-
-    assert seen == [[1, 0, 1]]
-    np.testing.assert_array_equal(found, [[0, 0.3, 0, 0.7, 0]] * 2)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_predictions_come_back_from_a_file_as_they_were(precision: str) -> None:
+    given = np.array([[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]], dtype=precision).astype(np.float64)
+    packed = ABC.packed(np.array([2, 0]), given)
+    assert {packed[place].dtype for place in ("0", "1", "2")} == {np.dtype(precision)}
+    labels, found = ABC.unpacked(packed)
+    assert labels.tolist() == [2, 0]
+    assert_array_equal(found, given)
 
 
-def test_every_metric_is_defined_on_a_guess() -> None:
-    target, labels = Classes(tuple("abcd")), np.array([3, 0, 1, 2, 0])
-    values = [metric.function(target.guess(labels), labels) for metric in target.metrics()]
-    assert values
-    assert np.isfinite(values).all()
+@pytest.mark.parametrize(
+    "changed", [{"label": [3, 0]}, {"0": [-0.1, 1]}, {"1": [np.nan, 0]}, {"0": [0, 1], "1": [0, 1], "2": [0, 1]}]
+)
+def test_what_is_no_prediction_of_classes_is_refused(changed: dict[str, Any]) -> None:
+    packed = ABC.packed(np.array([2, 0]), np.array([[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]]))
+    with pytest.raises(ValueError, match="of no class"):
+        ABC.unpacked(packed.assign(**changed))
 
 
-def test_labels_are_named_and_one_class_for_every_row_is_seen() -> None:
-    target = Classes(("no", "yes"))
-    for predictions, is_one in (([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False),
-                                ([[0.5, 0.5], [0.9, 0.1]], True)):  # fmt: skip
-        assert target.is_one_class(np.array(predictions)) is is_one
-    named = target.named(np.array([1, -1, 0]))
-    assert (named.name, named[0]) == ("class", "yes")
-    assert named.isna().tolist() == [False, True, False], "rows without a label have no name"
+def test_every_metric_is_defined_on_predictions_without_an_error() -> None:
+    labels = np.array([2, 0, 1, 2, 0])
+    assert np.isfinite(list(ABC.measured(ABC.soft(labels), labels).values())).all()
+
+
+def test_people_see_names_of_classes() -> None:
+    frame = Classes(("no", "yes")).frame(np.array([1, 0]), np.array([[0.2, 0.8], [0.7, 0.3]]))
+    assert frame.to_dict("list") == {
+        "class": ["yes", "no"], "probability_no": [0.2, 0.7], "probability_yes": [0.8, 0.3],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("predictions", "is_one"),
+    [([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False), ([[0.5, 0.5], [0.9, 0.1]], True)],
+)
+def test_one_class_for_every_row_is_seen(predictions: list[list[float]], is_one: bool) -> None:
+    assert Classes(("no", "yes")).measured(np.array(predictions), np.array([0, 1]))["one_class"] is is_one
 
 
 @pytest.mark.parametrize(
@@ -124,12 +116,44 @@ def test_probabilities_are_worse_than_frequencies_from_the_confidence_that_costs
 ) -> None:
     """Of four rows three are right, each with probability s, which costs -(3 log s + log(1 - s)) / 4. Halves cost
     log 2, as much as s = 0.9196 does, the root of s^3 (1 - s) = 1 / 16; quarters cost as much as s = 3 / 4."""
-    labels, said_yes = np.array([0, 0, 0, 1]), np.array([False, False, True, True])
-    yes = np.where(said_yes, sure, 1 - sure)
+    yes = np.where([False, False, True, True], sure, 1 - sure)
     predictions = np.column_stack([1 - yes, yes])
+    measured = Classes(("no", "yes")).measured(predictions, np.array([0, 0, 0, 1]), np.array(taught))
+    assert measured["worse_than_frequencies"] is is_worse
 
-    assert Classes(("no", "yes")).is_worse_than_frequencies(predictions, labels, np.array(taught)) is is_worse
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([-(2**63), 2**63 - 1]),
+        np.array([2**64 - 1, 3], dtype="uint64"),
+        np.array([1, 2], dtype="int8"),
+        np.array([1.0, 2.5, -0.0, 1e300, 5e-324]),
+        np.array([1e20, 1e-7, 0.1], dtype="float32"),
+        np.array([True, False]),
+        np.array(["b", " a", ""]),
+        np.array(["b", " a"], dtype=object),
+    ],
+    ids=lambda labels: labels.dtype.name,
+)
+def test_labels_come_back_from_their_spelling_in_the_type_that_they_had(labels: Any) -> None:
+    _, spelled = Coded.of(pd.Series(labels)).sorted_codes()
+    found = answers_of(spelled, dtype_of(labels))
+    assert found.dtype == labels.dtype
+    assert sorted(found.tolist()) == sorted(labels.tolist())
 
 
-def test_numbers_have_no_class_frequencies() -> None:
-    assert Number("y").is_worse_than_frequencies(np.zeros(2), np.zeros(2), np.zeros(2)) is None
+def test_the_type_is_in_the_record_and_not_in_the_identity() -> None:
+    numbers, text = (Classes.read(pd.Series(labels), "X").target for labels in ([0, 1] * 5, ["0", "1"] * 5))
+    assert numbers == text
+    assert numbers.identity == text.identity
+    assert target_from_plain(numbers.plain()).plain()["target"]["dtype"] == "int64"
+
+
+@pytest.mark.parametrize(
+    ("spelled", "dtype"), [("a", "int64"), ("2", "bool"), ("300", "int8"), ("a", "complex128"), ("a", "object2")]
+)
+def test_a_record_whose_names_are_no_labels_of_its_type_is_refused(spelled: str, dtype: str) -> None:
+    record = {"target": {"kind": "classes", "dtype": dtype, "rarest": 0.5}, "classes": [spelled]}
+    with pytest.raises(ValueError, match=r"invalid literal|not in tuple|out of bounds|classes: |is no type of labels"):
+        target_from_plain(record)

@@ -1,6 +1,5 @@
 """Numbers as targets: how they are read, standardised, made noisy and split, and what is refused."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -38,23 +37,20 @@ def test_text_with_thousands_and_gaps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "kind", "said"),
     [
-        ([*range(20), np.inf], "target 'y' of t.csv holds an infinite value; mark it as missing."),
-        ([*map(str, range(20)), "red"], "target 'y' of t.csv is to be a number and holds 'red'; mend it, mark it "
-         "as missing, or set dataset.target_kind=classes."),
-        ([7.0] * 20, "target 'y' of t.csv has the one value 7; there is nothing to predict."),
-        ([1e308, -1e308] * 10, "target 'y' of t.csv cannot be standardised: its numbers go up to 1e+308 in size; "
-         "rescale it."),
-        ([1.5, *[None] * 30], "t.csv has 1 rows with a label in 'y'; a 70/10/20 split needs at least 10."),
+        ([*range(20), np.inf], "number", "numbers up to inf in size; rescale them, or mark them as missing"),
+        ([1e308, -1e308] * 10, "number", r"numbers up to 1e\+308 in size"),
+        ([*map(str, range(20)), "red"], "number", "holds 'red'; .* dataset.target_kind=classes"),
+        ([7.0] * 20, "number", "from 7 to 7; there is nothing to predict"),
+        ([1e-200, 2e-200] * 10, "number", "there is nothing to predict"),
+        ([1.5, *[None] * 30], "number", "1 rows with a label in 'y'; .* at least 10"),
+        ([" a ", "a"] * 10, None, "the one class 'a'; two are needed"),
     ],
-    ids=["infinite", "text", "equal", "huge", "missing"],
-)  # fmt: skip
-def test_what_cannot_be_learnt_is_refused_in_a_sentence(values: Any, sentence: str) -> None:
-    with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
-        read(values)
-    with pytest.raises(UsageError, match=r"target 'y' of t.csv has the one class 'a'; two are needed"):
-        read_target(series([" a ", "a"] * 10), "t.csv", is_raw=True)
+)
+def test_what_cannot_be_learnt_is_refused(values: Any, kind: str | None, said: str) -> None:
+    with pytest.raises(UsageError, match=rf"t\.csv.*{said}"):
+        read_target(series(values), "t.csv", kind, is_raw=True)
 
 
 @pytest.mark.parametrize(("n_names", "n_rows", "is_refused"), [(16, 30, True), (15, 30, False), (29, 29, False)])
@@ -128,9 +124,7 @@ def test_a_record_gives_the_target_back() -> None:
         again = target_from_plain(target.plain())
         assert again == target
         assert again.metric == target.metric
-    with pytest.raises(ValueError, match=r"^'tree' is no kind of target$"):
-        target_from_plain({"target": {"kind": "tree"}, "classes": []})
-    for said in ({"kind": "number"}, {"kind": "number", "column": 3}, 7):
+    for said in ({"kind": "tree"}, {"kind": "number"}, {"kind": "number", "column": 3}, 7):
         with pytest.raises(ValueError, match="target"):
             target_from_plain({"target": said, "classes": []})
 
