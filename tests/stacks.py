@@ -14,7 +14,7 @@ from scarf_lightning.corruption import Corruption, Selection
 from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Full, Regime, prepare_trials
+from scarf_lightning.data.trials import Full, Regime, RowRules, prepare_trials
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.stack_modules import Finetuning
@@ -120,7 +120,7 @@ def make_stack() -> MakeStack:
         network: Network | None = None,
     ) -> Stack:
         streams = Streams(0, table.n_labelled)
-        data = prepare_trials(table, trials, streams, regime=regime or Full(), scaling=ZScore(), fit_on=fit_on)
+        data = prepare_trials(table, trials, streams, RowRules(regime or Full()), scaling=ZScore(), fit_on=fit_on)
         settings = NetworkSettings(pretrain_head=LayerSettings(width=width), head=LayerSettings(width=width))
         hardware = Hardware(torch.device(device), precision)
         return Stack(table, data, streams, hardware, network or MLP(width=width), settings)

@@ -6,10 +6,10 @@ until that pass as another: its loop costs a third of a millisecond an item, a t
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, Self
 
 import pytorch_lightning as pl
-import torch
 from torch import Tensor
 
 from ..randomness import Roster, StackedGenerator
@@ -19,8 +19,16 @@ EVALUATION_ROWS = 1024
 """Rows a trial in one evaluation batch: they keep a processor busy and need little memory beside the training."""
 
 
-@dataclass(frozen=True)
-class Examples:
+class Tensors:
+    """Tensors with the trial axis in front, some of which may be missing."""
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> Self:
+        """The same function of each of them."""
+        return type(self)(**{name: each if each is None else function(each) for name, each in vars(self).items()})
+
+
+@dataclass
+class Examples(Tensors):
     """Rows to train or validate on, for each of ``T`` trials.
 
     **Shape.** ``rows`` is int64 ``(T, n)``, row numbers of the table; ``targets`` is None, class numbers int64
@@ -34,12 +42,6 @@ class Examples:
     def __len__(self) -> int:
         return self.rows.shape[1]
 
-    def map(self, function: Callable[[Tensor], Tensor]) -> "Examples":
-        """The same function of rows, targets and weights."""
-        targets = None if self.targets is None else function(self.targets)
-        weights = None if self.weights is None else function(self.weights)
-        return Examples(function(self.rows), targets, weights)
-
     def between(self, start: int, end: int) -> "Examples":
         """The examples of each trial from position ``start`` up to ``end``."""
         return self.map(lambda tensor: tensor[:, start:end])
@@ -50,21 +52,15 @@ class Examples:
 
 
 @dataclass
-class Batch:
+class Batch(Tensors):
     """Examples with their raw features: ``x`` is ``(T, N, M)``, codes in the categorical columns.
 
-    Lightning converts the fields of a batch one by one, so it is not frozen.
+    Not frozen: Lightning converts the fields of a batch one by one.
     """
 
     x: Tensor
     targets: Tensor | None
     weights: Tensor | None
-
-    def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
-        """The same function of features, targets and weights."""
-        targets = None if self.targets is None else function(self.targets)
-        weights = None if self.weights is None else function(self.weights)
-        return Batch(function(self.x), targets, weights)
 
 
 def batch_bounds(n: int, size: int) -> list[tuple[int, int]]:
@@ -72,11 +68,10 @@ def batch_bounds(n: int, size: int) -> list[tuple[int, int]]:
 
     A last batch of one row joins the batch before it: alone it has nothing to be contrasted with.
     """
-    bounds = [(start, min(start + size, n)) for start in range(0, n, size)]
-    if len(bounds) > 1 and bounds[-1][1] - bounds[-1][0] == 1:
-        del bounds[-1]
-        bounds[-1] = (bounds[-1][0], n)
-    return bounds
+    starts = list(range(0, n, size))
+    if len(starts) > 1 and n - starts[-1] == 1:
+        del starts[-1]
+    return list(pairwise([*starts, n]))
 
 
 class StackDataModule(pl.LightningDataModule):
@@ -131,10 +126,6 @@ class StackDataModule(pl.LightningDataModule):
     def val_dataloader(self) -> "_Loader":
         return _Loader(lambda: map(self.fetch, self.validation_examples()))
 
-    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
-        """The index is on the device already."""
-        return batch
-
     def fetch(self, examples: Examples) -> Batch:
         return Batch(self.table.rows(examples.rows, self.roster), examples.targets, examples.weights)
 
@@ -163,14 +154,14 @@ class StackDataModule(pl.LightningDataModule):
             yield here.between(start, end)
 
 
+@dataclass(frozen=True)
 class _Loader:
-    """A loader for Lightning whose only item is a fresh iterator."""
+    """A loader for Lightning whose only item is a fresh iterator, which ``start`` makes."""
 
-    def __init__(self, start: Callable[[], Iterator[Any]]) -> None:
-        self._start = start
+    start: Callable[[], Iterator[Any]]
 
     def __len__(self) -> int:
         return 1
 
     def __iter__(self) -> Iterator[Iterator[Any]]:
-        yield self._start()
+        yield self.start()

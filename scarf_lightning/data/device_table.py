@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..randomness import Roster
 from .preprocessing import Preprocessing, refuse_too_large
-from .table import ROWS_AT_A_TIME, Table
+from .table import Table
 
 
 class DeviceTable:
@@ -35,11 +35,8 @@ class DeviceTable:
         n_copies = 1 if preprocessing.is_shared else len(preprocessing.fill)
         copies = torch.empty(n_copies, n_rows, self.n_features, dtype=dtype, device=self.device)
         for trial in range(n_copies):
-            # Block by block, so that no second table in float64 is needed.
-            for start in range(0, n_rows, ROWS_AT_A_TIME):
-                rows = slice(start, start + ROWS_AT_A_TIME)
-                scaled = preprocessing.apply(table.values[rows], trial)
-                copies[trial, rows] = torch.from_numpy(scaled).to(dtype)
+            scaled = preprocessing.apply(table.values, trial)
+            copies[trial] = torch.from_numpy(scaled).to(dtype)
         self._values = copies.flatten(0, 1)
         is_too_large = self._values.isinf().any(dim=0)
         refuse_too_large(table, ~is_too_large.cpu().numpy())
@@ -90,15 +87,16 @@ class TrainingRows:
 
     def cells(self, positions: Tensor) -> Tensor:
         """Raw values of single cells at ``positions`` ``(T, N, M)`` among the training rows."""
-        own = self._roster.of(self._rows)
-        rows = own.gather(1, positions.flatten(1))
-        return self._table.cells(rows.view(positions.shape), self._roster)
+        return self._table.cells(self._of_table(positions), self._roster)
 
     def rows(self, positions: Tensor) -> Tensor:
         """Raw rows at ``positions`` ``(T, N)`` among the training rows: ``(T, N, M)``."""
+        return self._table.rows(self._of_table(positions), self._roster)
+
+    def _of_table(self, positions: Tensor) -> Tensor:
+        """The rows of the table at positions ``(T, N, ...)`` among the training rows."""
         own = self._roster.of(self._rows)
-        rows = own.gather(1, positions)
-        return self._table.rows(rows, self._roster)
+        return own.gather(1, positions.flatten(1)).view(positions.shape)
 
     def chunks(self, size: int) -> Iterator[Tensor]:
         """All training rows of all trials, stopped ones too, in their order, ``(T, <= size, M)`` at a time."""

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -16,20 +15,16 @@ from .columns import GAP, Column, Floats, Ints
 if TYPE_CHECKING:
     from .table import Table
 
-COLUMNS_AT_A_TIME = 8
-"""Columns that are copied at once to fit their statistics, so that no second table is needed."""
 VECTORS = ("fill", "shift", "scale")
 """The vectors of `Preprocessing` that stand in front of every network."""
-ARRAYS = (*VECTORS, "target", "clip", "curve")
-LARGEST = 1e100
-"""Size above which numbers are cut before they are squared."""
+ARRAYS = (*VECTORS, "target", "clip")
 
 
 @dataclass
 class Scaling(Options, ABC):
     """A way of scaling numeric columns: x becomes (x - shift) / divisor (paper, section 4.3).
 
-    A scaling that is no straight line has a ``bound``, or a `curve`.
+    A scaling that is no straight line has a ``bound``.
     """
 
     name: ClassVar[str]
@@ -38,11 +33,6 @@ class Scaling(Options, ABC):
     def bound(self) -> float:
         """Size that scaled numbers approach and do not exceed; infinite if there is none."""
         return np.inf
-
-    def curve(self, values: Floats) -> Floats:
-        """Knots of a piecewise linear function that is applied before shift and divisor, from imputed ``values``
-        ``(n, M)``: numbers and what they become, ``(M, 2, K)``, both in ascending order; K is 0 for no function."""
-        return np.empty((values.shape[1], 2, 0))
 
     @abstractmethod
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
@@ -116,39 +106,6 @@ class Robust(Scaling):
         return median, np.where(quartiles > 0, quartiles, half_range)
 
 
-@dataclass
-class Quantile(Scaling):
-    """The quantile of the standard normal distribution at a number's rank, so that any column looks normal.
-
-    The number at place i of n has the rank (i - 1/2) / n, and one that occurs often has the mean of its ranks. Between
-    ``knots``, which are numbers of the column, the quantile is linear; beyond the last ones it is constant.
-    """
-
-    name: ClassVar[str] = "quantile"
-    knots: int = option(100, "numbers of a column that have their exact quantile", "[2, 10000]")
-
-    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
-        # The curve does the work. A constant has none, and becomes zero.
-        is_constant = np.ptp(values, axis=0) == 0
-        return np.where(is_constant, values[0], 0.0), np.where(is_constant, 0.0, 1.0)
-
-    def curve(self, values: Floats) -> Floats:
-        from scipy.special import ndtri
-
-        n = len(values)
-        ordered = np.sort(values, axis=0)
-        # Whole positions: a rounding error would put a knot beside a number that occurs often.
-        knots = ordered[np.arange(self.knots) * (n - 1) // (self.knots - 1)]
-        curves = []
-        for numbers, column in zip(knots.T, ordered.T, strict=True):
-            below = np.searchsorted(column, numbers, side="left")
-            up_to = np.searchsorted(column, numbers, side="right")
-            # The mean rank of the places that hold the number.
-            rank = (below + up_to) / (2 * n)
-            curves.append([numbers, ndtri(rank)])
-        return np.array(curves)
-
-
 @dataclass(kw_only=True)
 class Encoding(Options, ABC):
     """An encoding of categorical columns; numeric ones stay as they are.
@@ -173,19 +130,18 @@ class Encoding(Options, ABC):
     def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """All columns, encoded."""
         # The category of gaps must be there before categories are ordered.
-        told = [self._telling_gaps(column) if self.gaps and column.has_gaps else column for column in columns]
-        return tuple(self.column(column) if column.is_categorical else column for column in told)
+        shown = [self._with_gap(column) if self.gaps and column.has_gaps else column for column in columns]
+        return tuple(self.column(column) if column.is_categorical else column for column in shown)
 
-    def _telling_gaps(self, column: Column) -> Column:
+    def _with_gap(self, column: Column) -> Column:
         """A column that shows its gaps; encoded categories have one for them."""
-        if column.tells_gaps or not column.is_categorical or not self.widens:
-            return replace(column, tells_gaps=True)
-        categories = column.categories or ()
-        gap = GAP
-        # The table may have a category of this name.
-        while gap in categories:
-            gap += "'"
-        return replace(column, categories=(*categories, gap), tells_gaps=True)
+        categories, gap = column.categories, GAP
+        if categories is not None and self.widens:
+            # The table may have a category of this name.
+            while gap in categories:
+                gap += "'"
+            categories = (*categories, gap)
+        return replace(column, categories=categories, tells_gaps=True)
 
     def encode(self, table: "Table") -> "Table":
         """The table with its columns encoded. Its hash is another one."""
@@ -265,7 +221,6 @@ class Preprocessing:
         is_shared: whether all trials were fitted on the whole table.
         target: fitted to the labels of each trial, ``(T, K)``, see `Target.fit`; empty if nothing is.
         clip: scaled numbers z end as z / sqrt(1 + clip z^2), ``(T, M)``; empty if none are clipped.
-        curve: see `Scaling.curve`, ``(T, M, 2, K)``; empty if there is none. A column with equal knots has none.
     """
 
     fill: Floats
@@ -274,7 +229,6 @@ class Preprocessing:
     is_shared: bool
     target: Floats = field(default_factory=_nothing)
     clip: Floats = field(default_factory=_nothing)
-    curve: Floats = field(default_factory=_nothing)
 
     @classmethod
     def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
@@ -315,17 +269,13 @@ class Preprocessing:
 
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
-        filled = np.where(np.isnan(values), self.fill[trial], values)
-        if self.curve.size:
-            for m, (numbers, ends) in enumerate(self.curve[trial]):
-                if numbers[0] < numbers[-1]:
-                    filled[:, m] = np.interp(filled[:, m], numbers, ends)
-        scaled = (filled - self.shift[trial]) * self.scale[trial]
+        scaled = np.where(np.isnan(values), self.fill[trial], values)
+        # In place, so that no second table in float64 is needed.
+        scaled -= self.shift[trial]
+        scaled *= self.scale[trial]
         if self.clip.size:
-            # From 1e154 on a square is infinite, and the quotient would be 0.
-            scaled = scaled.clip(-LARGEST, LARGEST)
-            scaled = scaled / (1 + self.clip[trial] * scaled * scaled) ** 0.5
-        return np.asarray(scaled)
+            scaled /= (1 + self.clip[trial] * scaled * scaled) ** 0.5
+        return scaled
 
 
 def refuse_too_large(table: "Table", fits: NDArray[np.bool_]) -> None:
@@ -344,30 +294,25 @@ def refuse_too_large(table: "Table", fits: NDArray[np.bool_]) -> None:
 @np.errstate(over="ignore", invalid="ignore")
 def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, Floats]:
     """The arrays of one trial, each ``(M, ...)``."""
+    # A copy: gaps are filled in it.
+    values = np.array(table.values if rows is None else table.values[rows])
+    missing = np.isnan(values)
     # A column without any value in these rows stays zero.
-    fill, shift, divisor = np.zeros((3, len(table.columns)))
-    curves = []
-    for block in _blocks(len(table.columns)):
-        values = table.values[:, block]
-        # A copy: gaps are filled in it.
-        values = np.array(values if rows is None else values[rows], order="C")
-        missing = np.isnan(values)
-        for m, column in enumerate(table.columns[block]):
-            known = values[~missing[:, m], m]
-            if len(known):
-                fill[block][m] = _middle(column, known)
-        np.copyto(values, fill[block], where=missing)
-        shift[block], divisor[block] = scaling.statistics(values)
-        curves.append(scaling.curve(values))
+    fill = np.zeros(len(table.columns))
+    for m, column in enumerate(table.columns):
+        known = values[~missing[:, m], m]
+        if len(known):
+            fill[m] = _middle(column, known)
+    np.copyto(values, fill, where=missing)
+    shift, divisor = scaling.statistics(values)
     refuse_too_large(table, np.all(np.isfinite([fill, shift, divisor]), axis=0))
 
     # A smaller divisor than a normal number would overflow.
     is_scaled = divisor > np.finfo(np.float64).tiny
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=is_scaled)
-    curve = np.concatenate(curves)
     # Codes that become indicators stay codes.
     has_indicators = np.array(table.n_categories) > 0
-    shift[has_indicators] = curve[has_indicators] = 0
+    shift[has_indicators] = 0
     scale[has_indicators] = 1
     for m, column in enumerate(table.columns):
         if column.adds_gap_column:
@@ -376,7 +321,7 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
         elif column.tells_gaps:
             # The last code is that of missing categories.
             fill[m] = column.n_categories - 1
-    arrays = {"fill": fill, "shift": shift, "scale": scale, "curve": curve}
+    arrays = {"fill": fill, "shift": shift, "scale": scale}
     if np.isfinite(scaling.bound):
         arrays["clip"] = np.where(has_indicators, 0.0, 1 / scaling.bound**2)
     return arrays
@@ -390,10 +335,3 @@ def _middle(column: Column, known: Floats) -> float:
         return float(counts.argmax())
     # Rounding can move the mean of a constant.
     return float(np.clip(known.mean(), known.min(), known.max()))
-
-
-def _blocks(n_columns: int) -> list[slice]:
-    """Columns that are copied at once. The last one never stays alone: it would be summed in another order."""
-    starts = range(0, max(1, n_columns - 1), COLUMNS_AT_A_TIME)
-    bounds = [*starts, n_columns]
-    return [slice(start, end) for start, end in pairwise(bounds)]

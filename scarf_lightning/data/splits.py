@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import UsageError
 from ..options.option import Options, option
 from .columns import Floats, Ints
-from .copies import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, Copies, first_positions, part_sizes
+from .copies import PARTS, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, Copies, first_positions, part_sizes
 
 if TYPE_CHECKING:
     from .table import Table
@@ -37,8 +37,6 @@ class Splitting(Options, ABC):
     """A rule that splits the rows of a table."""
 
     name: ClassVar[str]
-    needs: ClassVar[str] = "some there"
-    """What a table needs that leaves a part without a label, for the refusal."""
 
     @abstractmethod
     def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
@@ -59,12 +57,8 @@ class Splitting(Options, ABC):
 
     def _of_parts(self, part: Ints | Floats, table: "Table", random: np.random.Generator) -> Split:
         """Rows by the number of their part, without unlabelled rows in validation and test."""
-        is_tested = table.is_labelled
-        split = Split(
-            train=np.flatnonzero(part == TRAIN),
-            validation=np.flatnonzero((part == VALIDATION) & is_tested),
-            test=np.flatnonzero((part == TEST) & is_tested),
-        )
+        is_used = table.is_labelled | (part == TRAIN)
+        split = Split(*(np.flatnonzero(is_used & (part == number)) for number in range(len(PARTS))))
         return self._shuffled(split, table, random)
 
     def _shuffled(self, split: Split, table: "Table", random: np.random.Generator) -> Split:
@@ -78,7 +72,8 @@ class Splitting(Options, ABC):
         for part in PARTS:
             if not table.is_labelled[getattr(split, part)].any():
                 raise UsageError(
-                    f"{table.source} leaves no row with a label for {part}; split={self.name} needs {self.needs}."
+                    f"split={self.name} of {table.source} leaves no row with a label for {part}; give it more rows, "
+                    "or smaller groups of rows that stay together."
                 )
         return split
 
@@ -125,7 +120,6 @@ class Random(Shuffled):
     """Every trial cuts its own permutation of the labelled rows; not stratified (the paper's split)."""
 
     name: ClassVar[str] = "random"
-    needs: ClassVar[str] = "fewer rows that are equal, or split.copies=apart, which puts them in any part"
 
     def strata(self, table: "Table") -> Ints:
         return np.where(table.is_labelled, 0, -1)
@@ -140,7 +134,6 @@ class Stratified(Shuffled):
     proportion. Rows of a class too small for all parts go to training first."""
 
     name: ClassVar[str] = "stratified"
-    needs: ClassVar[str] = "more rows of each class"
 
     def strata(self, table: "Table") -> Ints:
         return table.strata
@@ -156,7 +149,6 @@ class Group(Splitting):
     validation and test groups are not used."""
 
     name: ClassVar[str] = "group"
-    needs: ClassVar[str] = "more, or smaller, groups"
     column: str | None = option(None, "rows with the same value here stay together")
 
     def is_ragged(self, table: "Table") -> bool:
@@ -164,11 +156,10 @@ class Group(Splitting):
 
     def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
         values = _split_by(table)
-        is_alone = np.isnan(values)
-        _, group = np.unique(np.where(is_alone, 0, values), return_inverse=True)
         # A row without a value is a group by itself, numbered behind the others.
-        group[is_alone] = group.max() + 1 + np.arange(is_alone.sum())
-        n_groups = group.max() + 1
+        behind = np.nanmax(values, initial=0) + 1 + np.arange(table.n_rows)
+        distinct, group = np.unique(np.where(np.isnan(values), behind, values), return_inverse=True)
+        n_groups = len(distinct)
         # The place of each group in a random order. Groups and not rows are permuted, so that each stays whole.
         place = np.argsort(random.permutation(n_groups))
         # The number of labelled rows in the groups up to each place.
@@ -229,11 +220,16 @@ class Time(Splitting):
 @dataclass
 class Given(Splitting):
     """The data say of each row whether it is for training, validation or testing, in every trial. Rows without a label
-    are for training, or are not used if the data assign them to another part."""
+    are for training, or are not used if the data assign them to another part. If they assign none to validation, a
+    tenth of the labelled training rows validates, another tenth in every trial."""
 
     def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
         # A row of which the data say nothing trains.
-        return self._of_parts(np.nan_to_num(_split_by(table), nan=TRAIN), table, random)
+        part = np.nan_to_num(_split_by(table), nan=TRAIN)
+        if not (part == VALIDATION).any():
+            n_labelled = ((part == TRAIN) & table.is_labelled).sum()
+            part = _with_validation(part, table, n_labelled, random)
+        return self._of_parts(part, table, random)
 
     def without_test(self, split: Split) -> Split:
         return Split(split.train, split.validation, split.validation)
@@ -250,18 +246,11 @@ class Column(Given):
 @dataclass
 class Files(Given):
     """Validation and test rows are in files of their own, training rows in ``dataset.path``. Without a file of
-    validation rows, a tenth of the labelled rows of ``dataset.path`` validates, another tenth in every trial."""
+    validation rows, a tenth of the labelled rows of ``dataset.path`` validates."""
 
     name: ClassVar[str] = "files"
     validation: str | None = option(None, "file of the validation rows; null: a tenth of the training rows")
     test: str | None = option(None, "file of the test rows")
-
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
-        part = _split_by(table)
-        if (part == VALIDATION).any():
-            return super().split(table, random)
-        n_labelled = ((part == TRAIN) & table.is_labelled).sum()
-        return self._of_parts(_with_validation(part, table, n_labelled, random), table, random)
 
 
 @dataclass
@@ -297,7 +286,7 @@ def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints) -> Split:
     order = random.permutation(len(rows))
     part = Copies.of(alike).parts(order)[order]
     shuffled = rows[order]
-    return Split(shuffled[part == TRAIN], shuffled[part == VALIDATION], shuffled[part == TEST])
+    return Split(*(shuffled[part == number] for number in range(len(PARTS))))
 
 
 def _with_validation(part: Floats, table: "Table", n_rows: int, random: np.random.Generator) -> Floats:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -45,13 +45,13 @@ class Regime(Options, ABC):
         "outside", "labels that stop or choose: outside those that are counted, as in the paper, or a part of them"
     )
 
-    @abstractmethod
     def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         """Positions in the pool that keep a label, and the labels there: both ``(n_labels,)``.
 
         Raises:
             UsageError: there are fewer labels than the regime shows.
         """
+        return np.arange(len(labels)), labels
 
 
 @dataclass(kw_only=True)
@@ -63,6 +63,17 @@ class HidingRegime(Regime, ABC):
         0.2, "share of the labels that validates with validation=inside, if anything stops or chooses", "(0, 1)"
     )
 
+    @abstractmethod
+    def n_shown(self, n_labels: int) -> float:
+        """The number of labels that it shows of so many."""
+
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
+        n_shown = max(1, round(self.n_shown(len(labels))))
+        if n_shown > len(labels):
+            raise UsageError(f"regime.labels={n_shown} is more than the {len(labels)} training rows with a label.")
+        shown = _subset(len(labels), n_shown, streams, trial, Purpose.LABELLED_SUBSET)
+        return shown, labels[shown]
+
 
 @dataclass
 class Full(Regime):
@@ -70,9 +81,6 @@ class Full(Regime):
 
     name: ClassVar[str] = "full"
     label: ClassVar[str] = "all labels"
-
-    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
-        return np.arange(len(labels)), labels
 
 
 @dataclass
@@ -90,16 +98,8 @@ class Few(HidingRegime):
         if self.labels > 1 and self.labels != int(self.labels):
             raise ValueError(f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}")
 
-    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
-        if self.labels > len(labels):
-            raise UsageError(
-                f"regime.labels={self.labels:g} is more than the {len(labels)} training rows with a label."
-            )
-        n_kept = int(self.labels)
-        # A share is rounded to the nearest number of rows.
-        if self.labels < 1:
-            n_kept = round(self.labels * len(labels))
-        return _kept(labels, n_kept, streams, trial)
+    def n_shown(self, n_labels: int) -> float:
+        return self.labels if self.labels >= 1 else self.labels * n_labels
 
 
 @dataclass
@@ -110,14 +110,8 @@ class Semi25(HidingRegime):
     label: ClassVar[str] = "25 % labelled"
     labelled: float = option(0.25, "share of the labels that are kept", "(0, 1]")
 
-    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
-        return _kept(labels, round(self.labelled * len(labels)), streams, trial)
-
-
-def _kept(labels: Labels, n: int, streams: Streams, trial: int) -> tuple[Ints, Labels]:
-    """Random rows, at least one, in their order, and their labels."""
-    kept = _subset(len(labels), max(1, n), streams, trial, Purpose.LABELLED_SUBSET)
-    return kept, labels[kept]
+    def n_shown(self, n_labels: int) -> float:
+        return self.labelled * n_labels
 
 
 def _subset(size: int, n: int, streams: Streams, trial: int, purpose: Purpose) -> Ints:
@@ -166,62 +160,81 @@ class TrialRows:
     validation_labels: Labels
     test: Ints
 
-    @property
-    def predicted(self) -> Ints:
-        """The rows that the method predicts."""
-        return self.test
 
+@dataclass(frozen=True)
+class RowRules:
+    """The rules by which a cell deals out the rows of its table.
 
-def rows_of_trial(
-    table: "Table",
-    trial: int,
-    streams: Streams,
-    *,
-    regime: Regime,
-    splitting: Splitting,
-    watches: Watches,
-    pretrain_rows: int | None,
-) -> TrialRows:
-    """Split a table and apply the regime; arguments and errors are those of `prepare_trials`."""
-    split = splitting.split(table, streams.numpy(trial, Purpose.SPLIT), trial)
-    pretrain = _pretraining_rows(split.train, pretrain_rows, streams, trial)
-    pool, usable = split.train[table.is_labelled[split.train]], split.train
-    validation, validation_labels = split.validation, table.labels[split.validation]
-    is_inside = regime.validation == "inside"
-    if is_inside:
-        # An estimator scores its networks on the validation rows, which are its test rows: none trains on these.
-        spare = validation[~np.isin(validation, split.test)]
-        usable = np.append(usable, spare)
-        pool = np.append(pool, spare if regime.hides_labels else validation)
-    positions, labels = regime.apply(table.labels[pool], table.target, streams, trial)
-    labelled = pool[positions]
-    if is_inside:
-        validates = np.zeros(len(labelled), dtype=bool)
-        is_watched = watches(len(labelled))
-        if is_watched and isinstance(regime, HidingRegime):
-            random = streams.numpy(trial, Purpose.VALIDATING)
-            validates = validating_share(table.target.strata(labels), regime.validation_share, random)
-        elif is_watched:
-            validates = np.isin(labelled, split.validation)
-        # Only for an estimator are rows of the pool test rows, see above.
-        trains = ~validates & ~np.isin(labelled, split.test)
-        if not trains.any() or validates.any() != is_watched:
+    Attributes:
+        splitting: the paper's by default (section 4).
+        watches: whether the supervised phase stops or chooses anything; ``regime.validation=inside`` asks.
+        pretrain_rows: training rows that pre-training learns from; None takes all.
+    """
+
+    regime: Regime
+    splitting: Splitting = field(default_factory=lambda: Random(copies="apart"))
+    watches: Watches = lambda n_labels: True
+    pretrain_rows: int | None = None
+
+    def rows_of(self, table: "Table", trial: int, streams: Streams) -> TrialRows:
+        """The rows of a trial.
+
+        Raises:
+            UsageError: the table cannot be split in this way, has fewer labels than the regime shows or fewer training
+                rows than pre-training asks for, or these rows all weigh nothing.
+        """
+        split = self.splitting.split(table, streams.numpy(trial, Purpose.SPLIT), trial)
+        pretrain = self._pretraining_rows(split.train, trial, streams)
+        pool, usable = split.train[table.is_labelled[split.train]], split.train
+        validation, validation_labels = split.validation, table.labels[split.validation]
+        regime = self.regime
+        is_inside = regime.validation == "inside"
+        if is_inside:
+            # An estimator scores its networks on the validation rows, which are its test rows: none trains on these.
+            spare = validation[~np.isin(validation, split.test)]
+            usable = np.append(usable, spare)
+            pool = np.append(pool, spare if regime.hides_labels else validation)
+        positions, labels = regime.apply(table.labels[pool], table.target, streams, trial)
+        labelled = pool[positions]
+        if is_inside:
+            validates = np.zeros(len(labelled), dtype=bool)
+            is_watched = self.watches(len(labelled))
+            if is_watched and isinstance(regime, HidingRegime):
+                random = streams.numpy(trial, Purpose.VALIDATING)
+                validates = validating_share(table.target.strata(labels), regime.validation_share, random)
+            elif is_watched:
+                validates = np.isin(labelled, split.validation)
+            # Only for an estimator are rows of the pool test rows, see above.
+            trains = ~validates & ~np.isin(labelled, split.test)
+            if not trains.any() or validates.any() != is_watched:
+                raise UsageError(
+                    f"{counted(len(labelled), 'label')} cannot both train and validate; show more labels, or set "
+                    "finetune.monitor=none, with which nothing validates."
+                )
+            validation, validation_labels = labelled[validates], labels[validates]
+            usable = usable[~np.isin(usable, validation)]
+            labelled, labels = labelled[trains], labels[trains]
+        # Rows that all weigh nothing have no loss, so nothing would be learnt.
+        if table.weights is not None and not table.weights[labelled].any():
             raise UsageError(
-                f"{counted(len(labelled), 'label')} cannot both train and validate; show more labels, or set "
-                "finetune.monitor=none, with which nothing validates."
+                f"the {len(labelled)} labelled training rows of trial {trial} all have the weight 0; give more rows a "
+                "weight above 0, or leave those without one out of the table."
             )
-        validation, validation_labels = labelled[validates], labels[validates]
-        usable = usable[~np.isin(usable, validation)]
-        labelled, labels = labelled[trains], labels[trains]
-    # Rows that all weigh nothing have no loss, so nothing would be learnt.
-    if table.weights is not None and not table.weights[labelled].any():
-        raise UsageError(
-            f"the {len(labelled)} labelled training rows of trial {trial} all have the weight 0; give more rows a "
-            "weight above 0, or leave those without one out of the table."
+        return TrialRows(
+            split.train, pretrain, split.validation, usable, labelled, labels, validation, validation_labels, split.test
         )
-    return TrialRows(
-        split.train, pretrain, split.validation, usable, labelled, labels, validation, validation_labels, split.test
-    )
+
+    def _pretraining_rows(self, train: Ints, trial: int, streams: Streams) -> Ints:
+        """Random ones of the training rows; all of them without a number."""
+        n = self.pretrain_rows
+        if n is None:
+            return train
+        if n > len(train):
+            raise UsageError(
+                f"pretrain.rows={n} is more than the {len(train)} training rows; ask for fewer, or leave it out, which "
+                "takes all."
+            )
+        return np.asarray(train[_subset(len(train), n, streams, trial, Purpose.PRETRAIN_ROWS)])
 
 
 def validating_share(strata: Ints, share: float, random: np.random.Generator) -> Bools:
@@ -232,20 +245,19 @@ def validating_share(strata: Ints, share: float, random: np.random.Generator) ->
     >>> validating_share(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 0.25, np.random.default_rng(0)).reshape(2, 4).sum(axis=1)
     array([1, 1])
     """
+    import pandas as pd
+
     n = len(strata)
     order = random.permutation(n)
-    priority = np.empty(n)
-    for stratum in np.unique(strata):
-        own = order[strata[order] == stratum]
-        # Row k of n has the place (k + 1/2) / n, so that every stratum gives its share of the rows that come first.
-        priority[own] = (np.arange(len(own)) + 0.5) / len(own)
-        # The one that is left to train.
-        priority[own[-1]] = np.inf
-    n_validating = min(max(1, round(share * n)), n - 1)
+    grouped = pd.Series(strata[order]).groupby(strata[order])
+    place, size = grouped.cumcount(), grouped.transform("size")
+    # Row k of n has the place (k + 1/2) / n, so that every stratum gives its share of the rows that come first. The
+    # last one is left to train.
+    priority = np.where(place < size - 1, (place + 0.5) / size, np.inf)
     # Of equal priority are rows of several strata; their random order decides.
-    ranked_rows = order[np.argsort(priority[order], kind="stable")]
+    ranked_rows = order[np.argsort(priority, kind="stable")]
     validates = np.zeros(n, dtype=bool)
-    validates[ranked_rows[:n_validating]] = True
+    validates[ranked_rows[: min(max(1, round(share * n)), n - 1)]] = True
     return validates
 
 
@@ -271,16 +283,7 @@ class TrialData(TrialRows):
 
 
 def prepare_trials(
-    table: "Table",
-    trials: Sequence[int],
-    streams: Streams,
-    *,
-    regime: Regime,
-    scaling: Scaling,
-    fit_on: str,
-    splitting: Splitting | None = None,
-    watches: Watches = lambda n_labels: True,
-    pretrain_rows: int | None = None,
+    table: "Table", trials: Sequence[int], streams: Streams, rules: RowRules, *, scaling: Scaling, fit_on: str
 ) -> TrialData:
     """Split, label and preprocess the table for each trial.
 
@@ -288,34 +291,18 @@ def prepare_trials(
         trials: numbers of trials; only one if the split's sizes differ between trials.
         streams: random streams of the data.
         fit_on: ``all`` fits imputation and scaling on all rows, ``train`` on the training rows only.
-        splitting: None splits as the paper does (section 4).
-        watches: whether the supervised phase stops or chooses anything; ``regime.validation=inside`` asks.
-        pretrain_rows: training rows that pre-training learns from; None takes all.
 
     Raises:
-        UsageError: the table cannot be split in this way, has fewer labels than the regime shows or fewer training
-            rows than pre-training asks for, or these rows all weigh nothing.
+        UsageError: see `RowRules.rows_of`; or a column's numbers are too large.
     """
-    rows = []
-    for trial in trials:
-        rows.append(
-            rows_of_trial(
-                table,
-                trial,
-                streams,
-                regime=regime,
-                splitting=splitting or Random(copies="apart"),
-                watches=watches,
-                pretrain_rows=pretrain_rows,
-            )
-        )
+    rows = [rules.rows_of(table, trial, streams) for trial in trials]
     stacked = {each.name: np.stack([getattr(row, each.name) for row in rows]) for each in fields(TrialRows)}
     fitted = Preprocessing.fit(table, [each.train if fit_on == "train" else None for each in rows], scaling)
     return TrialData(
         **stacked,
         trials=tuple(trials),
         preprocessing=replace(fitted, target=np.stack([table.target.fit(each.labels) for each in rows])),
-        n_labels_inside=stacked["validation"].shape[1] if regime.validation == "inside" else 0,
+        n_labels_inside=stacked["validation"].shape[1] if rules.regime.validation == "inside" else 0,
     )
 
 
@@ -328,28 +315,8 @@ def check_request(config: "Config", table: "Table") -> None:
     """
     check_labels(config, table.n_unlabelled)
     check_target(config, type(table.target))
-    splitting: Splitting = build("split", config.split)
+    regime, splitting = build("regime", config.regime), build("split", config.split)
+    rules = RowRules(regime, splitting, lambda n_labels: n_labels >= config.watched_from, config.pretrain.rows)
     # Where parts have the same sizes in every trial, the first one speaks for all.
     for trial in range(config.trials if splitting.is_ragged(table) else 1):
-        rows_of_trial(
-            table,
-            trial,
-            Streams(config.seed, table.n_labelled),
-            regime=build("regime", config.regime),
-            splitting=splitting,
-            watches=lambda n_labels: n_labels >= config.watched_from,
-            pretrain_rows=config.pretrain.rows,
-        )
-
-
-def _pretraining_rows(train: Ints, n: int | None, streams: Streams, trial: int) -> Ints:
-    """Random ones of the training rows; all of them without a number."""
-    if n is None:
-        return train
-    if n > len(train):
-        raise UsageError(
-            f"pretrain.rows={n} is more than the {len(train)} training rows; ask for fewer, or leave it out, which "
-            "takes all."
-        )
-    rows: Ints = train[_subset(len(train), n, streams, trial, Purpose.PRETRAIN_ROWS)]
-    return rows
+        rules.rows_of(table, trial, Streams(config.seed, table.n_labelled))

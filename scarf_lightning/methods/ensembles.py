@@ -32,7 +32,7 @@ class Bagging(Method):
         for member in range(self.members):
             fit, classifier = phase.fit(stack, self.bootstrapped(stack, member), self, number=member)
             fits.append(fit)
-            predictions.append(stack.predict(classifier, stack.data.predicted))
+            predictions.append(stack.predict(classifier, stack.data.test))
         # A record has one final fit: that of the first member.
         return MethodResult.of_fits(np.mean(predictions, axis=0), fits[0], fits[1:])
 

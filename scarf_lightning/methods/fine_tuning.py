@@ -177,4 +177,4 @@ class Distill(Method):
         # The teacher labels all rows, those with a label too.
         soft = stack.predict(teacher, stack.data.usable)
         fit, classifier = phase.fit(stack, stack.examples(stack.data.usable, soft), self)
-        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), fit, [first])

@@ -46,7 +46,7 @@ class SupervisedPhase:
 class MethodResult:
     """The predictions of a method and what they cost.
 
-    **Shape.** ``predictions`` of the rows ``stack.data.predicted``: float64 probabilities of classes ``(T, n, C)`` or
+    **Shape.** ``predictions`` of the rows ``stack.data.test``: float64 probabilities of classes ``(T, n, C)`` or
     numbers ``(T, n)``; ``fit`` is the final one, or None if no network is trained; ``fits`` and ``seconds`` of all
     fits, ``(T,)``; ``diverged``, whether one of them did, ``(T,)``.
     """
@@ -81,7 +81,7 @@ class MethodResult:
 
 @dataclass
 class Method(Options, Supervision, ABC):
-    """A supervised phase. It predicts the rows ``stack.data.predicted`` and never trains on them.
+    """A supervised phase. It predicts the rows ``stack.data.test`` and never trains on them.
 
     `run` says which fits there are, and the hooks of `Supervision` what happens in a training step of each.
 
@@ -122,7 +122,7 @@ class Method(Options, Supervision, ABC):
 
     @abstractmethod
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        """Train each trial of the stack and predict the rows ``stack.data.predicted``."""
+        """Train each trial of the stack and predict the rows ``stack.data.test``."""
 
 
 @dataclass
@@ -133,7 +133,7 @@ class SingleFitMethod(Method):
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         fit, classifier = phase.fit(stack, self.examples(stack), self)
-        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit)
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), fit)
 
     def examples(self, stack: "Stack") -> "Examples":
         """The rows to train on, with their targets."""
@@ -152,7 +152,7 @@ class RaggedMethod(Method):
 
     @abstractmethod
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        """Train the one trial of the stack and predict the rows ``stack.data.predicted``."""
+        """Train the one trial of the stack and predict the rows ``stack.data.test``."""
 
 
 def bootstrap_samples(stack: "Stack", model: int, n: int) -> NDArray[np.int64]:

@@ -57,7 +57,7 @@ class NamedEstimator(Rival):
                 raise UsageError(
                     f"{self.estimator or self.name} refuses these rows, or its options: {error}"
                 ) from error
-        n_rows = lesson.stack.data.predicted.shape[1]
+        n_rows = lesson.stack.data.test.shape[1]
         if len(predictions) != n_rows:
             raise UsageError(f"{self.estimator} predicts {len(predictions)} of {n_rows} rows.")
         return np.asarray(predictions, dtype=np.float64)

@@ -88,7 +88,7 @@ class SelfTrain(PseudoLabelling):
             is_sure = probabilities.max(axis=1) > self.threshold
             training.add(is_sure, probabilities.argmax(axis=1))
         final, classifier = phase.fit(stack, training.examples(stack), self)
-        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), final, earlier)
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), final, earlier)
 
 
 @dataclass
@@ -129,7 +129,7 @@ class TriTrain(PseudoLabelling):
         for model, training in enumerate(sets):
             fit, classifier = phase.fit(stack, training.examples(stack), self, number=model)
             finals.append(fit)
-            votes.append(stack.predict(classifier, stack.data.predicted)[0])
+            votes.append(stack.predict(classifier, stack.data.test)[0])
         # A record has one final fit: that of the first model.
         first, *others = finals
         return MethodResult.of_fits(majority_vote(np.stack(votes))[None], first, [*earlier, *others])
@@ -187,14 +187,14 @@ class DeepKNN(RaggedMethod):
         first, classifier = phase.fit(stack, stack.labelled(), self, number=1)
         # Logits that are not finite have no neighbours.
         if first.diverged.all():
-            return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), first)
+            return MethodResult.of_fits(stack.predict(classifier, stack.data.test), first)
         logits = stack.outputs(classifier, rows)[0].cpu().numpy()
         kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.target.n_outputs)
         if kept.sum() < 2:
             kept[:] = True
         examples = stack.examples(rows[:, kept], labels[:, kept])
         fit, classifier = phase.fit(stack, examples, self)
-        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), fit, [first])
 
 
 def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: int) -> Bools:

@@ -98,7 +98,7 @@ class Rival(Method):
     def predict(self, lesson: Lesson) -> Floats:
         """Fit, and return numbers for the predicted rows, ``(n,)``, or probabilities of the classes that occur."""
         data, model = lesson.stack.data, self.model(lesson)
-        train, predicted = (self.features(lesson.stack, rows) for rows in (data.labelled, data.predicted))
+        train, predicted = (self.features(lesson.stack, rows) for rows in (data.labelled, data.test))
         weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
         return lesson.target.predicted_by(model.fit(train, lesson.labels, **weights), predicted)
 
@@ -138,7 +138,7 @@ def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> Me
     ``learn`` takes the position of a trial and its labels as `Target.taught` numbers them, and gives predictions.
     """
     data, target = stack.data, stack.table.target
-    n_trials, n_predicted = data.predicted.shape[:2]
+    n_trials, n_predicted = data.test.shape[:2]
     predictions = []
     # Time of this process and not of the clock: other cells may share the machine.
     times = [time.process_time()]
@@ -181,7 +181,7 @@ class Probe(Method):
             raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
         # Once for all trials: a stack of networks is faster than one after the other.
         labelled = stack.embed(stack.data.labelled, phase.pretrained)
-        predicted = stack.embed(stack.data.predicted, phase.pretrained)
+        predicted = stack.embed(stack.data.test, phase.pretrained)
 
         def learn(position: int, labels: Labels) -> Floats:
             train, rows = (embedded[position].astype(np.float64) for embedded in (labelled, predicted))

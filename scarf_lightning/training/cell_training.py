@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..corruption import check_kept
 from ..data.splits import Splitting
 from ..data.table import Table
-from ..data.trials import prepare_trials
+from ..data.trials import RowRules, prepare_trials
 from ..engine.fit import Fit
 from ..engine.hardware import Hardware, Promise
 from ..engine.loop import Watcher
@@ -251,8 +251,8 @@ class CellTraining:
         else:
             outcome = method.run(stack, phase)
         # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
-        if outcome.predictions.shape[:2] != stack.data.predicted.shape:
-            raise UsageError(f"method={method.name} must predict the rows of stack.data.predicted.")
+        if outcome.predictions.shape[:2] != stack.data.test.shape:
+            raise UsageError(f"method={method.name} must predict the rows of stack.data.test.")
         return TrainedStack(self.config, stack, method, pretraining, outcome, len(together), measures)
 
     def _probed(self, stack: Stack, encoder: Any) -> dict[str, Any]:
@@ -269,12 +269,14 @@ class CellTraining:
             encoded,
             trials,
             self.streams,
-            regime=self.parts.regime,
+            RowRules(
+                self.parts.regime,
+                self.parts.splitting,
+                lambda n_labels: self.holds_back or n_labels >= self.config.watched_from,
+                self.config.pretrain.rows,
+            ),
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
-            splitting=self.parts.splitting,
-            watches=lambda n_labels: self.holds_back or n_labels >= self.config.watched_from,
-            pretrain_rows=self.config.pretrain.rows,
         )
         return Stack(encoded, data, self.streams, self.hardware, self.parts.network, self.config.network, self._watch)
 

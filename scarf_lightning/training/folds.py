@@ -135,7 +135,7 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     let_leave(module.classifier, module.make_optimizer(), torch.tensor(last))
     data = replace(data, preprocessing=replace(data.preprocessing, target=fitted))
     stack, final = replace(stack, data=data, device_table=stack.datamodule.table), trained.of(last)
-    predictions = stack.predict(module.classifier, data.predicted)
+    predictions = stack.predict(module.classifier, data.test)
     chosen = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
     # The networks of a trial share the time.
     return (

@@ -137,7 +137,7 @@ class TrainedStack:
         every = []
         for position in positions:
             test = data.test[position]
-            predicted = self.outcome.predictions[position, -len(test) :]
+            predicted = self.outcome.predictions[position]
             every.append(Predictions(self.stack.trials[position], test, table.labels[test], predicted, table.target))
         # Whether a cell keeps its predictions must not depend on how its trials are divided into stacks.
         largest = max((each.size for each in every), default=0)

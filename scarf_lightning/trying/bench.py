@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from ..data.preprocessing import OneHotEncoding, ZScore
+from ..data.splits import Random
 from ..data.table import Table
 from ..data.targets import Classes, Number
-from ..data.trials import Full, prepare_trials
+from ..data.trials import Full, RowRules, prepare_trials
 from ..engine.hardware import Hardware
 from ..engine.stack import Stack
 from ..errors import UsageError
@@ -101,16 +102,25 @@ class Trained:
     """
 
     def __init__(self, axis: str, part: Any, table: Table, trials: tuple[int, ...]) -> None:
-        chosen: dict[str, Any] = {"regime": Full(), "scaling": ZScore(), "encoding": OneHotEncoding(), "split": None}
+        chosen: dict[str, Any] = {
+            "regime": Full(),
+            "scaling": ZScore(),
+            "encoding": OneHotEncoding(),
+            "split": Random("apart"),
+        }
         chosen |= {"network": MLP(WIDTH), "method": Control(), axis: part}
         encoded, streams = chosen["encoding"].encode(table), Streams(SEED, table.n_labelled)
         data = prepare_trials(
-            encoded, trials, streams, regime=chosen["regime"], scaling=chosen["scaling"], splitting=chosen["split"],
+            encoded,
+            trials,
+            streams,
+            RowRules(chosen["regime"], chosen["split"]),
+            scaling=chosen["scaling"],
             fit_on="train",
-        )  # fmt: skip
+        )
         stack = Stack(encoded, data, streams, Hardware(torch.device("cpu")), chosen["network"], NetworkSettings())
         self.initial, self.results = dict[str, Tensor](), dict[str, Tensor]()
-        start, self.diverged, self.wanted = None, False, data.predicted.shape[:2]
+        start, self.diverged, self.wanted = None, False, data.test.shape[:2]
         if chosen["method"].pretrainable:
             pretext = pretext_of(axis, part)
             f, g = stack.networks.encoder(trials).body, stack.networks.pretrain_head(trials, pretext)

@@ -6,8 +6,6 @@ import pandas as pd
 import pytest
 import torch
 from numpy.typing import NDArray
-from scipy.interpolate import interp1d
-from scipy.stats import norm, rankdata
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -27,7 +25,6 @@ from scarf_lightning.data.preprocessing import (
     OneHotEncoding,
     Ordinal,
     Preprocessing,
-    Quantile,
     Robust,
     Scaling,
     ZScore,
@@ -35,7 +32,7 @@ from scarf_lightning.data.preprocessing import (
 from scarf_lightning.data.table import Table
 from scarf_lightning.networks import Columns, OneHot
 
-SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile()]
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust()]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
 
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
@@ -46,17 +43,6 @@ def table_of(features: dict[str, Any], categorical: tuple[str, ...] = ()) -> Tab
     flags = [name in categorical for name in frame.columns]
     target = pd.Series([str(i % 2) for i in range(len(frame))], name="y")
     return Table.from_frame(frame, target, categorical=flags, name="t", source="test:t")
-
-
-def normal_quantiles(fit_values: NDArray, values: NDArray, n_knots: int) -> NDArray[np.float64]:
-    """One column, by SciPy's mean ranks."""
-    n = len(fit_values)
-    ends = dict(zip(fit_values, norm.ppf((rankdata(fit_values) - 0.5) / n), strict=True))
-    chosen = [sorted(fit_values)[k * (n - 1) // (n_knots - 1)] for k in range(n_knots)]
-    knots = np.unique(chosen)
-    if len(knots) == 1:
-        return np.zeros(len(values))
-    return interp1d(knots, [ends[knot] for knot in knots])(np.clip(values, knots[0], knots[-1]))
 
 
 def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDArray[np.float64]:
@@ -74,9 +60,6 @@ def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDAr
             spread > 0, spread, np.inf
         )
         return 3 * np.sin(np.arctan(robust / 3))
-    if isinstance(scaling, Quantile):
-        columns = zip(fit_values.T, values.T, strict=True)
-        return np.stack([normal_quantiles(*column, scaling.knots) for column in columns], axis=1)
     scaler = {"zscore": StandardScaler(), "minmax": MinMaxScaler(), "none": FunctionTransformer()}[scaling.name]
     return scaler.fit(fit_values).transform(values)
 

@@ -171,7 +171,7 @@ def test_parts_that_are_given(splitting: Splitting) -> None:
     [
         (Time("day"), np.arange(30) % 2, "'day', which split=time sorts by, has 2 distinct times"),
         (Time("day"), [np.nan, *range(29)], "'day', which split=time sorts by, is missing in labelled rows"),
-        (Column("part"), [0.0] * 20 + [2.0] * 10, "leaves no row with a label for validation; split=column"),
+        (Column("part"), [0.0] * 20 + [1.0] * 10, "split=column .* leaves no row with a label for test"),
     ],
 )
 def test_what_makes_no_three_parts_is_refused(splitting: Splitting, split_by: Any, sentence: str) -> None:

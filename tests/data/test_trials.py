@@ -14,7 +14,17 @@ from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, ZScore
 from scarf_lightning.data.splits import Random, Split, Splitting, Stratified
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes
-from scarf_lightning.data.trials import Few, Full, Noise30, Regime, Semi25, TrialData, prepare_trials, validating_share
+from scarf_lightning.data.trials import (
+    Few,
+    Full,
+    Noise30,
+    Regime,
+    RowRules,
+    Semi25,
+    TrialData,
+    prepare_trials,
+    validating_share,
+)
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 from scarf_lightning.sweeping.run import check_data
@@ -23,13 +33,14 @@ from tests.composing import cells_of
 REGIMES: list[Regime] = [Full(), Semi25(), Noise30()]
 INSIDE: list[Regime] = [Full(validation="inside"), Semi25(validation="inside"), Noise30(validation="inside")]
 ARRAYS = (
-    "train", "watched", "usable", "labelled", "labels", "validation", "validation_labels", "test", "predicted",
+    "train", "watched", "usable", "labelled", "labels", "validation", "validation_labels", "test",
 )  # fmt: skip
 
 
 def prepare(table: Table, trials: Any, *, seed: int = 0, **options: Any) -> TrialData:
-    chosen = {"regime": Full(), "scaling": ZScore(), "fit_on": "all"} | options
-    return prepare_trials(table, trials, Streams(seed, table.n_labelled), **chosen)
+    how = {name: options.pop(name, usual) for name, usual in (("scaling", ZScore()), ("fit_on", "all"))}
+    rules = RowRules(**{"regime": Full()} | options)
+    return prepare_trials(table, trials, Streams(seed, table.n_labelled), rules, **how)
 
 
 every_regime = pytest.mark.parametrize("regime", REGIMES, ids=lambda r: r.name)
@@ -51,7 +62,7 @@ def test_every_trial_is_a_partition_of_all_rows_and_every_method_sees_the_same(m
         for name in ("train", "validation", "test"):
             assert (getattr(data, name) == getattr(other, name)).all()
     assert (prepare(mixed_table, [0], seed=1).train != data.train[:1]).any()
-    other = prepare_trials(mixed_table, [0], Streams(0, 99), regime=Full(), scaling=ZScore(), fit_on="all")
+    other = prepare_trials(mixed_table, [0], Streams(0, 99), RowRules(Full()), scaling=ZScore(), fit_on="all")
     assert (other.train != data.train[:1]).any(), "another number of labels has other splits"
 
 
@@ -382,7 +393,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "day": days.where(days.index != 5),
         "ward": "one",
         "side": ["left", "right"] * (N_ROWS // 2),
-        "part": ["train"] * (N_ROWS - 20) + ["test"] * 20,
+        "part": ["train"] * (N_ROWS - 20) + ["validation"] * 20,
         "y": random.choice(["no", "yes"], N_ROWS),
     }
     path = tmp_path_factory.mktemp("requests") / "t.csv"
@@ -396,10 +407,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("metric=auc", r"^metric=auc does not measure classes. Did you mean auroc\?"),
         ("metric=rmse", "^metric=rmse does not measure classes"),
         ("finetune.metric=rmse", "^finetune.metric=rmse does not measure classes"),
-        ("split=group split.column=ward", "no row with a label for validation; split=group needs more, or smaller"),
-        ("split=group split.column=side trials=9", "no row with a label for test; split=group needs more, or smaller"),
+        ("split=group split.column=ward", "split=group of .* leaves no row with a label for validation"),
+        ("split=group split.column=side trials=9", "split=group of .* leaves no row with a label for test"),
         ("split=time split.column=day", "column 'day', which split=time sorts by, is missing in labelled rows"),
-        ("split=column split.column=part", "no row with a label for validation; split=column needs some there"),
+        ("split=column split.column=part", "split=column of .* leaves no row with a label for test"),
         ("regime=few regime.labels=1 regime.validation=inside recipe=paper", "^1 label cannot both train and validate"),
         ("regime=few regime.labels=97", "^regime.labels=97 is more than the 96 training rows with a label"),
         ("pretrain=scarf pretrain.rows=97", "^pretrain.rows=97 is more than the 84 training rows"),

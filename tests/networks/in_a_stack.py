@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Full, prepare_trials
+from scarf_lightning.data.trials import Full, RowRules, prepare_trials
 from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.lifting import lift
@@ -51,7 +51,7 @@ def make_table(n_categories: tuple[int, ...], n: int = 133) -> Table:
 def train(network: Network, table: Table, trials: list[int]) -> tuple[Fit, Fit, np.ndarray]:
     """The results of a stack: a pre-training, the fine-tuning after it, and probabilities."""
     streams, layers = Streams(0, table.n_labelled), LayerSettings(width=16)
-    data = prepare_trials(table, trials, streams, regime=Full(), scaling=ZScore(), fit_on="train")
+    data = prepare_trials(table, trials, streams, RowRules(Full()), scaling=ZScore(), fit_on="train")
     settings = NetworkSettings(pretrain_head=layers, head=layers)
     stack = Stack(table, data, streams, Hardware(torch.device("cpu")), network, settings)
     short = {"max_epochs": 3, "batch_size": 46, "patience": 0}

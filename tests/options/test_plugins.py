@@ -105,7 +105,7 @@ class Guess(Rival):
     name = "guess_{folder}"
 
     def predict(self, lesson):
-        return lesson.target.soft(lesson.stack.table.labels[lesson.stack.data.predicted[0]])
+        return lesson.target.soft(lesson.stack.table.labels[lesson.stack.data.test[0]])
 """
 
 

@@ -130,7 +130,7 @@ def test_a_method_must_predict_the_rows_that_it_is_asked_for(wdbc: Table, monkey
 
     monkeypatch.setattr(method, "run", predict_fewer_rows)
 
-    with pytest.raises(UsageError, match=r"^method=logistic must predict the rows of stack\.data\.predicted\.$"):
+    with pytest.raises(UsageError, match=r"^method=logistic must predict the rows of stack\.data\.test\.$"):
         training.run([0])
 
 

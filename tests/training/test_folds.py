@@ -84,7 +84,7 @@ class PlainTrial:
             waited += 1
             if loss < best:
                 best, waited, self.best_epoch, self.unseen = loss, 0, self.epoch, unseen
-                self.tested = self.predictions(networks[-1][0], data.predicted[self.position])
+                self.tested = self.predictions(networks[-1][0], data.test[self.position])
 
     def fold_of_each(self) -> np.ndarray:
         """Labels in a random order, class by class, dealt one by one."""

@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import Full, TrialData, prepare_trials
+from scarf_lightning.data.trials import Full, RowRules, TrialData, prepare_trials
 from scarf_lightning.engine.hardware import Hardware, prepare_process
 from scarf_lightning.engine.loop import Watcher
 from scarf_lightning.engine.stack import Stack
@@ -101,7 +101,7 @@ class Case:
 
     def data(self, n_trials: int) -> TrialData:
         streams = Streams(0, self.table.n_labelled)
-        return prepare_trials(self.table, range(n_trials), streams, regime=Full(), scaling=ZScore(), fit_on="all")
+        return prepare_trials(self.table, range(n_trials), streams, RowRules(Full()), scaling=ZScore(), fit_on="all")
 
     def stack(self, n_trials: int, precision: str = "32-true", device: str = "cpu") -> float:
         """Seconds a step and trial of a stack."""

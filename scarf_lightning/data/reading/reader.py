@@ -74,7 +74,7 @@ def read_column(
     if kind != rule.rule:
         rule, notes = Rule(name, kind), []
     if kind == "id":
-        keeps = argument("dataset.numeric" if is_numeric(column) else "dataset.text", [name])
+        keeps = argument("dataset.numeric" if is_numeric(column) else "dataset.text", name)
         notes = [f"it has a different value in every row and is left out; {keeps} reads it"]
     features, done = rule.features(column), DONE.get(kind)
     if kind == "dates":
@@ -120,7 +120,7 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[str]:
     n_wrong = int(np.nansum(text.spread([each in others for each in text.distinct])))
     return [
         f"{n_wrong} of its {(text.codes >= 0).sum()} values are no numbers, such as {others[0]!r}, so it is read as "
-        f"text; clean them, and {argument('dataset.numeric', [name])} reads it as numbers"
+        f"text; clean them, and {argument('dataset.numeric', name)} reads it as numbers"
     ]
 
 

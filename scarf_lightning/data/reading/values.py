@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-from ..arguments import argument
 from ..columns import Coded, Floats, floats
 
 MISSING = frozenset(["", "?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "none", "null", "missing", "unknown", "#n/a"])
@@ -71,7 +70,7 @@ def notation_of(texts: Sequence[str], decimal: str | None = None) -> tuple[Notat
     notes = []
     if is_grouped and others[best] == others.get(",") != texts:
         doubt = "its commas are read as separators of thousands, though they could be decimal"
-        notes.append(f"{doubt}; {argument('dataset.decimal', ',')} reads them as decimal")
+        notes.append(f"{doubt}; \"dataset.decimal=','\" reads them as decimal")
     return (best, is_grouped, unit), others[best], notes
 
 

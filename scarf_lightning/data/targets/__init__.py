@@ -134,7 +134,7 @@ def target_from_plain(plain: Any) -> Target:
         description = plain["target"]
         kind = KINDS[description["kind"]]
         return kind.from_plain({**plain, **description})
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError("it has no target") from error
 
 
@@ -150,8 +150,7 @@ def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | N
     n_distinct = len(np.unique(known))
     # A number with a fraction is hardly the name of a class.
     if not np.isfinite(known).all() or (known % 1).any():
-        is_quantity = n_distinct > min(MOST_FRACTIONS, len(known) / 2)
+        most = min(MOST_FRACTIONS, len(known) / 2)
     else:
-        is_thin = n_distinct > MOST_FRACTIONS and len(known) < ROWS_A_CLASS * n_distinct
-        is_quantity = n_distinct > MOST_WHOLE_NUMBERS or is_thin
-    return n_distinct if is_quantity else None
+        most = MOST_FRACTIONS if len(known) < ROWS_A_CLASS * n_distinct else MOST_WHOLE_NUMBERS
+    return n_distinct if n_distinct > most else None

@@ -1,7 +1,7 @@
 """Classes as targets: cross-entropy, and probabilities as predictions."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,7 +36,7 @@ class Classes(Target):
     Attributes:
         names: of the classes that occur, in natural order.
         rarest: the share of the rarest class among the labelled rows.
-        dtype: numpy's type of the labels that the names spell, see `answers_of`. Not part of the data's identity.
+        dtype: numpy's type of the labels that the names spell, see `answers`. Not part of the data's identity.
     """
 
     name: ClassVar[str] = "classes"
@@ -81,8 +81,16 @@ class Classes(Target):
 
     @property
     def answers(self) -> NDArray[Any]:
-        """The label of each class, in the type that it was given in, ``(C,)``."""
-        return answers_of(self.names, self.dtype)
+        """The label of each class, in the type that it was given in, ``(C,)``.
+
+        Raises:
+            ValueError, OverflowError: the type is unknown, or a name is no spelling of a label of this type.
+        """
+        if not TYPES.fullmatch(self.dtype):
+            raise ValueError(f"{self.dtype[:40]!r} is no type of labels")
+        if self.dtype == "bool":
+            return np.array([name == "true" for name in self.names])
+        return np.array(self.names, dtype=object).astype(self.dtype)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -152,8 +160,7 @@ class Classes(Target):
     def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
         """The cross-entropy, and the share of wrongly classified rows."""
         is_wrong = outputs.argmax(dim=-1) != targets
-        loss = self.loss(outputs, targets, None)
-        return {"loss": loss, "error": is_wrong.double().mean(dim=-1)}
+        return {"loss": self.loss(outputs, targets, None), "error": is_wrong.double().mean(dim=-1)}
 
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
         """Probabilities, ``(T, N, C)``. Where ``fitted`` is not empty, it is an answer for every row, as far as it is
@@ -194,14 +201,11 @@ class Classes(Target):
         frame.insert(0, "class", np.array(self.names, dtype=object)[labels], allow_duplicates=True)
         return frame
 
-    def unpacked(self, frame: "pd.DataFrame") -> tuple[Ints, Predictions]:
-        labels = frame["label"].to_numpy(dtype=np.int64)
-        probabilities = frame.drop(columns="label").to_numpy(dtype=np.float64)
-        are_classes = probabilities.shape[1] == self.n_outputs and np.isin(labels, range(self.n_outputs)).all()
-        is_sure = probabilities.sum(axis=1) > 0
-        if not are_classes or not np.isfinite(probabilities).all() or (probabilities < 0).any() or not is_sure.all():
+    def unpacked(self, frame: "pd.DataFrame") -> tuple[Labels, Predictions]:
+        labels, probabilities = super().unpacked(frame)
+        if not np.isin(labels, range(self.n_outputs)).all() or (probabilities < 0).any():
             raise ValueError("a label or a prediction is of no class")
-        return labels, np.ascontiguousarray(probabilities)
+        return labels, probabilities
 
 
 def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:
@@ -210,19 +214,3 @@ def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:
     if dtype.kind == "U":
         return "str"
     return dtype.name if TYPES.fullmatch(dtype.name) else "object"
-
-
-def answers_of(spelled: Sequence[str], dtype: str) -> NDArray[Any]:
-    """The labels that were spelled so, in their type.
-
-    Raises:
-        ValueError: the type is unknown, or a text is no spelling of a label of this type.
-    """
-    if not TYPES.fullmatch(dtype):
-        raise ValueError(f"{dtype[:40]!r} is no type of labels")
-    try:
-        if dtype == "bool":
-            return np.array([("false", "true").index(text) for text in spelled], dtype=bool)
-        return np.array(spelled, dtype=object).astype(dtype)
-    except OverflowError as error:
-        raise ValueError(f"classes: {error}") from error

@@ -183,13 +183,19 @@ class Target(ABC):
         frame.columns = pd.Index([str(place) for place in frame.columns])
         return frame.assign(label=labels)
 
-    @abstractmethod
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Labels, Predictions]:
         """The inverse of `packed`.
 
         Raises:
             ValueError: a value is not possible.
         """
+        labels = frame["label"].to_numpy(dtype=np.int64 if self.has_classes else np.float64)
+        predictions = np.ascontiguousarray(frame.drop(columns="label").to_numpy(dtype=np.float64))
+        if predictions.shape[1] != self.n_outputs:
+            raise ValueError("its predictions are of another target")
+        if not np.isfinite(labels).all() or not np.isfinite(predictions).all():
+            raise ValueError("a label or a prediction is not finite")
+        return labels, predictions if self.has_classes else predictions[:, 0]
 
 
 @dataclass(frozen=True)

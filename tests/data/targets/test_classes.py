@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from scarf_lightning.data.columns import Coded
 from scarf_lightning.data.targets import Classes, Number, Target, target_from_plain
-from scarf_lightning.data.targets.classes import answers_of, dtype_of
+from scarf_lightning.data.targets.classes import dtype_of
 
 ABC = Classes(tuple("abc"))
 
@@ -76,11 +76,17 @@ def test_predictions_come_back_from_a_file_as_they_were(precision: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"label": [3, 0]}, {"0": [-0.1, 1]}, {"1": [np.nan, 0]}, {"0": [0, 1], "1": [0, 1], "2": [0, 1]}]
+    ("changed", "said"),
+    [
+        ({"label": [3, 0]}, "of no class"),
+        ({"0": [-0.1, 1]}, "of no class"),
+        ({"1": [np.nan, 0]}, "not finite"),
+        ({"3": [0, 0]}, "of another target"),
+    ],
 )
-def test_what_is_no_prediction_of_classes_is_refused(changed: dict[str, Any]) -> None:
+def test_what_is_no_prediction_of_classes_is_refused(changed: dict[str, Any], said: str) -> None:
     packed = ABC.packed(np.array([2, 0]), np.array([[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]]))
-    with pytest.raises(ValueError, match="of no class"):
+    with pytest.raises(ValueError, match=said):
         ABC.unpacked(packed.assign(**changed))
 
 
@@ -138,7 +144,7 @@ def test_probabilities_are_worse_than_frequencies_from_the_confidence_that_costs
 )
 def test_labels_come_back_from_their_spelling_in_the_type_that_they_had(labels: Any) -> None:
     _, spelled = Coded.of(pd.Series(labels)).sorted_codes()
-    found = answers_of(spelled, dtype_of(labels))
+    found = Classes(spelled, dtype=dtype_of(labels)).answers
     assert found.dtype == labels.dtype
     assert sorted(found.tolist()) == sorted(labels.tolist())
 
@@ -150,10 +156,8 @@ def test_the_type_is_in_the_record_and_not_in_the_identity() -> None:
     assert target_from_plain(numbers.plain()).plain()["target"]["dtype"] == "int64"
 
 
-@pytest.mark.parametrize(
-    ("spelled", "dtype"), [("a", "int64"), ("2", "bool"), ("300", "int8"), ("a", "complex128"), ("a", "object2")]
-)
+@pytest.mark.parametrize(("spelled", "dtype"), [("a", "int64"), ("300", "int8"), ("a", "complex128"), ("a", "object2")])
 def test_a_record_whose_names_are_no_labels_of_its_type_is_refused(spelled: str, dtype: str) -> None:
     record = {"target": {"kind": "classes", "dtype": dtype, "rarest": 0.5}, "classes": [spelled]}
-    with pytest.raises(ValueError, match=r"invalid literal|not in tuple|out of bounds|classes: |is no type of labels"):
+    with pytest.raises(ValueError, match=r"invalid literal|no target|is no type of labels"):
         target_from_plain(record)

@@ -124,7 +124,7 @@ def test_a_record_gives_the_target_back() -> None:
         again = target_from_plain(target.plain())
         assert again == target
         assert again.metric == target.metric
-    for said in ({"kind": "tree"}, {"kind": "number"}, {"kind": "number", "column": 3}, 7):
+    for said in ({"kind": "tree"}, {"kind": "number"}, 7):
         with pytest.raises(ValueError, match="target"):
             target_from_plain({"target": said, "classes": []})
 
