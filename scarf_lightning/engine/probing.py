@@ -123,7 +123,8 @@ class Probing:
             self._module.eval()
             train, held = self._embed(self._data.labelled), self._embed(rows)
             views = self._views(rows[:, :EVALUATION_ROWS])
-        has_classes, measures = self._target.has_classes, dict[str, list[float]]()
+        has_classes = self._target.has_classes
+        measures: dict[str, list[float]] = {}
         for place, trial in enumerate(self._module.roster.positions):
             pair = None if views is None else (views[0][place], views[1][place])
             embedded = Embedded(train[place], self._data.labels[trial], held[place], labels[trial], pair, has_classes)

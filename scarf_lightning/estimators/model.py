@@ -12,12 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.reading.frames import frame_of
-from ..data.table import Column, Table
-from ..data.targets import Classes, Number, Target, target_from_plain
+from ..data.table import Column
+from ..data.targets import Classes, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
 from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import load_state, part_of
@@ -26,7 +25,7 @@ from ..networks import Columns
 from ..options import Config, build
 from ..options.paths import expanded
 from ..options.settings import LayerSettings, NetworkSettings
-from ..randomness import Roster, Streams
+from ..randomness import Streams
 from ..results import StoredTrial
 from .saving import save
 
@@ -208,20 +207,6 @@ class Model:
         fitted = torch.from_numpy(np.array(self.preprocessing.target))
         return self.target.predictions(self._outputs(self.classifier, values).double(), fitted).numpy()
 
-    def _on_device(self, values: Floats) -> DeviceTable:
-        """Values ``(n, M)`` as a table that is imputed and scaled when rows are taken from it."""
-        table = Table(
-            name="rows",
-            dataset_id=None,
-            source="a DataFrame",
-            columns=self.description.columns,
-            values=values,
-            # A table has labels; these are not looked at.
-            labels=np.zeros(len(values)),
-            target=Number(),
-        )
-        return DeviceTable(table, self.preprocessing, device="cpu", dtype=self.dtype)
-
     @cached_property
     @own_torch()
     def encoder(self) -> Encoder:
@@ -273,11 +258,11 @@ class Model:
     @torch.no_grad()
     def _outputs(self, network: nn.Module, values: Floats) -> Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
-        roster, outputs = Roster(len(self.trials)), []
+        outputs = []
         for start in range(0, max(1, len(values)), ROWS_AT_ONCE):
-            chunk = values[start : start + ROWS_AT_ONCE]
-            rows = torch.arange(len(chunk)).expand(len(self.trials), len(chunk))
-            outputs.append(network(self._on_device(chunk).rows(rows, roster)))
+            rows = values[start : start + ROWS_AT_ONCE]
+            scaled = np.stack([self.preprocessing.apply(rows, trial) for trial in range(len(self.trials))])
+            outputs.append(network(torch.from_numpy(scaled).to(self.dtype)))
         joined = torch.cat(outputs, dim=1)
         if not joined.isfinite().all():
             raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
