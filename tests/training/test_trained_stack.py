@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.metrics import PROBES, metrics
-from scarf_lightning.results.store import kinds_of_columns
+from scarf_lightning.results.store import DTYPES
 from scarf_lightning.training.trained_stack import TrainedStack
 from tests.composing import config_of
 from tests.short_training import trained, training_of
@@ -42,7 +42,8 @@ def test_rows_are_those_of_the_trials_at_their_positions(ran: TrainedStack, wdbc
         assert row["finetune_seconds"] == ran.outcome.seconds[position]
         assert row["fits"] == 1
         assert (row["device"], row["precision"], row["threads"], row["diverged"]) == ("cpu", "32-true", 1, None)
-        assert row.keys() <= kinds_of_columns().keys(), "a reader does not know the type of a column"
+        known = {*DTYPES, *(metric.name for metric in metrics())}
+        assert row.keys() <= known, "a reader does not know the type of a column"
         sizes = [row[f"n_{of}"] for of in ("train", "labels", "labelled", "unlabelled", "validation", "test")]
         assert sizes == [398, 157, 100, 298, 57, 114]
         assert row["one_class"] == (len(set(of_test[0].argmax(axis=1))) == 1)
