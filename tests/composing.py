@@ -18,9 +18,8 @@ from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.option import options_of
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.compose import OF_TODAY, Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
-from scarf_lightning.sweeping.hydra import OF_TODAY
 from scarf_lightning.sweeping.overrides import spelled_out
 
 ROOT = Path(__file__).parents[1]

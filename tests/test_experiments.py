@@ -6,7 +6,7 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.compose import Composer
 from scarf_lightning.sweeping.expand import expand
 
 ROOT = Path(__file__).parents[1]

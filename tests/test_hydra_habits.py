@@ -37,7 +37,7 @@ WORKS = {
 }  # fmt: skip
 
 REFUSED = {
-    "a + before an option": (("+corruption.rate=0.3",), "leave out the sign +"),
+    "a + before an option": (("+corruption.rate=0.3",), "remove + prefix"),
     "an option that nobody knows": (("+new.option=3",), "new"),
     "an axis taken away": (("~corruption",), "corruption"),
     "a slip of the pen": (("corruption=maen",), "Did you mean mean?"),

@@ -64,7 +64,7 @@ READ_BY_THEM = {
     "results/kept_looks.py": {"open"},  # to write
     "results/loading.py": {"read_parquet"},
     "results/records.py": {"loads"},
-    "sweeping/composer.py": {"read_text", "load"},  # conf/, and folders of --config-dir, which are code
+    "sweeping/compose.py": {"load"},  # conf/, and folders of --config-dir, which are code
     "sweeping/folders.py": {"load"},  # conf/, and the text of a sweep file, by OmegaConf's safe loader
 }
 """Modules that call them: those below `results`, and those of sweep files, on bytes that `results.files.read_bytes` has

@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 from .slurm_launcher import SlurmLauncher
 
 if TYPE_CHECKING:
-    from scarf_lightning.sweeping.composer import Composer
+    from scarf_lightning.sweeping.compose import Composer
     from scarf_lightning.sweeping.jobs import Launch
 
 PACKAGES = {"joblib": "hydra_plugins.hydra_joblib_launcher"}
@@ -84,11 +84,9 @@ class ScarfSweeper(Sweeper):
 
     def composer(self, arguments: list[str]) -> "Composer":
         """The composer of cells."""
-        from scarf_lightning.sweeping.composer import Composer
-        from scarf_lightning.sweeping.hydra import check_hydra
+        from scarf_lightning.sweeping.compose import Composer
 
         assert self.config is not None
-        check_hydra(self.config.hydra, has_launcher=self.launcher_name != "basic")
         return Composer([*self.config.hydra.overrides.hydra, *arguments])
 
     def launch(self, say: Callable[[str], None]) -> "Launch | None":

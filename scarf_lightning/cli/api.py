@@ -10,9 +10,8 @@ from omegaconf import DictConfig
 from ..errors import UsageError
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
-from ..sweeping.composer import Composer
+from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import composed_cell, expand
-from ..sweeping.hydra import named_plugins
 from ..sweeping.overrides import overrides_of
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import check_data, sizes_of

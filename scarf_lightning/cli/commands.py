@@ -68,8 +68,8 @@ def run_train(arguments: list[str]) -> None:
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.hydra import OF_TODAY, named_plugins, offer
-        from ..sweeping.overrides import check_choices, spelled_out
+        from ..sweeping.compose import OF_TODAY, named_plugins, offer
+        from ..sweeping.overrides import parsed, spelled_out
         from .running import sweeping, train_job
 
     given = _parsed(arguments)
@@ -77,7 +77,8 @@ def run_train(arguments: list[str]) -> None:
     if not shows_one:
         refuse_untaken(plugins)
     asked = spelled_out(given.overrides)
-    check_choices(asked)
+    # Hydra would answer a choice that is no name by a traceback.
+    parsed(asked)
     # Other sweepers than ours leave this file in the working folder.
     record = Path("multirun.yaml").absolute()
     was_there = record.exists()
@@ -116,8 +117,6 @@ def _parsed(arguments: Sequence[str]) -> Namespace:
     """
     from hydra._internal.utils import get_args_parser
 
-    from ..sweeping.overrides import check_words
-
     parser = get_args_parser()
     # It must not end the process.
     parser.exit_on_error = False
@@ -133,7 +132,6 @@ def _parsed(arguments: Sequence[str]) -> Namespace:
             raise UsageError(sentence)
     if (given.resolve or given.package) and not given.cfg:
         raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
-    check_words(given.overrides)
     return given
 
 
@@ -242,7 +240,7 @@ def _problem(error: Exception) -> UsageError | UnfinishedError | None:
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    from ..sweeping.hydra import usage_error
+    from ..sweeping.compose import usage_error
 
     if isinstance(error, (HydraException, OmegaConfBaseException)):
         return usage_error(error)

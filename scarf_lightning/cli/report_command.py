@@ -21,9 +21,8 @@ from ..reporting.sentences import title_of
 from ..results import Row, columns, read_failure
 from ..screen import command_line
 from ..sweeping.cell import SurveyedCell, distinct
-from ..sweeping.composer import Composer
+from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import ExpandedSweep, expand
-from ..sweeping.hydra import named_plugins
 from ..sweeping.overrides import hydra_text, overrides_of
 from ..verdicts.answers import UNDECIDED
 

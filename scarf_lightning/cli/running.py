@@ -22,9 +22,8 @@ from ..metrics import metrics
 from ..options import Config
 from ..options.settings import TrainerSettings
 from ..sweeping.cell import Cell, SurveyedCell
-from ..sweeping.composer import Composer
+from ..sweeping.compose import Composer, hydra_started, named_plugins, offer, search_path
 from ..sweeping.expand import ExpandedSweep, one_cell
-from ..sweeping.hydra import check_hydra, hydra_started, named_plugins, offer, search_path
 from ..sweeping.jobs import TrainCells, read_job
 from ..sweeping.run import run
 from .own_parts import check_before_training
@@ -90,7 +89,6 @@ def train_job(job: DictConfig) -> float | None:
             OwnTraining().imported()(read_job(job.chunk.file))
             return None
         hydra = HydraConfig.get()
-        check_hydra(hydra)
         asked = list(hydra.overrides.task)
         # The configuration is composed once more, to refuse what no cell uses.
         of_hydra = [each for each in hydra.overrides.hydra if each.startswith("hydra.searchpath=")]

@@ -9,7 +9,7 @@ from ..errors import UsageError
 from ..options import Config
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import is_in
-from ..sweeping.composer import Composer
+from ..sweeping.compose import Composer
 from ..sweeping.overrides import overrides_of_options, spelled_out
 
 Options = str | Sequence[str]

@@ -1,7 +1,7 @@
 """`Config`: all options of one cell and of the run that trains it."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
@@ -158,7 +158,7 @@ SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(Fit
 """Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
 
 
-def within_max_epochs(config: Config, of_recipe: Mapping[str, Any]) -> Config:
+def within_max_epochs(config: Config, of_recipe: Mapping[str, Any], given: Collection[str] = ()) -> Config:
     """The configuration in which numbers of epochs that the user set are the largest, whatever a recipe says.
 
     A recipe's ``min_steps`` would train beyond them. An epoch has a step at least, so that as many steps as there are
@@ -166,13 +166,15 @@ def within_max_epochs(config: Config, of_recipe: Mapping[str, Any]) -> Config:
 
     Args:
         of_recipe: the options that the recipe sets. What differs from them and from the defaults, the user has set.
+        given: options that the user has set, whatever their values.
     """
     changed: dict[str, Any] = {}
     for phase in ("pretrain", "finetune"):
         settings: FitSettings = getattr(config, phase)
         is_set = set()
         for name, each in options_of(type(settings)).items():
-            if getattr(settings, name) != of_recipe.get(f"{phase}.{name}", each.default):
+            is_given = name in given or f"{phase}.{name}" in given
+            if is_given or getattr(settings, name) != of_recipe.get(f"{phase}.{name}", each.default):
                 is_set.add(name)
         if "max_epochs" not in is_set:
             continue

@@ -1,45 +1,38 @@
 """From a command line to cells: parse it, read the sweep file, combine the values, compose, and check."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import chain, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.types import Override, RangeSweep
+from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
 
 from ..data.sources import Source
-from ..errors import UsageError, enumeration
-from ..options import Config, check_combination, load_plugins, unused_options
+from ..errors import UsageError
+from ..options import Config, check_combination, load_plugins, options_of, unused_options
+from ..options.checking import checked_options
 from ..options.combinations import check_method, is_in, used_options, with_dataset
 from ..results import columns
 from .cell import Cell
-from .composer import Composer
+from .compose import Composer, Overrides, read_config
 from .folders import SWEEPS, SweepFile, read_sweep, swept
-from .hydra import UnknownOptionError, read_config
-from .overrides import check_choices, hydra_text, override_key
+from .overrides import hydra_text, override_key
 from .plan import labels_to_learn_from
-
-Overrides = tuple[str, ...]
-Choices = Sequence[Sequence[str]]
-"""The overrides of a block: for each axis one for each of its values."""
 
 OF_EXPANDING = ("vary", "max_cells")
 """Options that say how cells are made of a command line, and are no part of one."""
-OF_OUR_SWEEPER = ("sweeps", *OF_EXPANDING, "reference", "plan", "chunk.minutes", "chunk.max_jobs")
-"""Options that other sweepers, and Hydra's mode RUN, do not understand."""
-OF_THE_WHOLE_RUN = (*OF_OUR_SWEEPER, "force", "trials", "chunk.file")
+OF_THE_WHOLE_RUN = ("sweeps", *OF_EXPANDING, "reference", "plan", "force", "trials", "chunk")
+"""Options that have one value a run, and sections of them."""
 OF_DATA = ("dataset", "paths", "split", "recipe", "plugins")
 """Sections that decide which table is read, and how."""
 EACH = ("dataset.drop=each", "pretrain.drop=each", "corruption.keep=each", "cotrain.corruption.keep=each")
 """Lists of columns that stand for every column of the table in turn: ``dataset.drop=null,each`` is a cell with all
 columns, and a cell without each of them."""
-DECIDING = ("pretrain", "method", "corruption", "cotrain.task")
-"""Axes that decide which options a cell uses."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
 
@@ -81,38 +74,34 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
-    given = _given(arguments, composer)
-    composer.check_names(given)
-    keys = dict.fromkeys(map(override_key, given))
-    sweep, blocks = _blocks(given, composer, [sweeps, *(folder / "sweeps" for folder in composer.folders)])
-    most = _own_options(given, composer).max_cells
-    choices = list[tuple[Choices, str]]()
-    for block in blocks:
-        axes = [_values(each, most) for each in block if override_key(each) not in OF_EXPANDING]
-        choices.append((axes, _own_options(block, composer).vary))
-    combinations = _combinations(choices, composer, most)
-    cells, apart, problems = _composed(combinations, composer)
-    left_out = dict.fromkeys(apart.values())
+    given = {override_key(each): each for each in composer.parse(arguments) if not each.is_hydra_override()}
+    for name, override in given.items():
+        if is_in(name, OF_THE_WHOLE_RUN) and override.is_sweep_override():
+            raise UsageError(f"{override.input_line}: {name} is one for the whole run; give it one value.")
+    # Null takes a sweep back.
+    named = given["sweeps"].value() if "sweeps" in given else None
+    sweep = None if named is None else read_sweep(str(named), [sweeps, *(each / "sweeps" for each in composer.folders)])
+    combinations, names = _combinations(given, sweep, composer)
+    cells, left_out, problems = _composed(combinations, composer)
     # A file by itself has no combinations that cannot be trained on purpose.
-    if not cells or (sweep is not None and keys.keys() <= {"sweeps", "max_cells"}):
+    if not cells or (sweep is not None and given.keys() <= {"sweeps", "max_cells"}):
         problems += left_out
-    for base in (tuple(values[0] for values in axes) for axes, vary in choices if vary == "one"):
-        if base in apart:
-            problems.append(f"The first values of vary=one are what all others differ from: {apart[base]}")
     # The target may have to be read from the data, which a run that is refused does not need.
     if not problems:
         cells, unserved, too_many = _serving(cells, counts_labels=sweep is not None)
         # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
-        is_silent = cells and sweep is not None and "method" not in keys
-        left_out |= dict.fromkeys([*(() if is_silent else unserved), *too_many])
-        problems += _unused(keys | dict.fromkeys(override_key(each) for each in chain(*blocks)), cells)
-        problems += () if cells else left_out
-    _refuse(problems)
+        is_silent = cells and sweep is not None and "method" not in given
+        left_out += [*(() if is_silent else unserved), *too_many]
+        problems = _unused(names, cells) if cells else left_out
+    if problems:
+        n_more = len(problems) - MOST_PROBLEMS
+        more = [f"{n_more:,} more mistakes are not shown."] if n_more > 0 else []
+        raise UsageError("\n".join([*problems[:MOST_PROBLEMS], *more]))
     return ExpandedSweep(
         _with_own_names(cells),
         sweep,
-        tuple(left_out),
-        tuple(_notes(choices, cells[0].config.trials)),
+        tuple(dict.fromkeys(left_out)),
+        tuple(_notes(given.get("seed"), cells[0].config.trials)),
         tuple(arguments),
         # A report of several cells says how each differs from the usual one.
         usual=columns(composer(())) if len(cells) > 1 else {},
@@ -120,42 +109,16 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     )
 
 
-def _given(arguments: Sequence[str], composer: Composer) -> list[Override]:
-    """The overrides of a command line that are not Hydra's own.
-
-    Raises:
-        UsageError: one of them chooses no part by its name, is swept and may not be, or is for another sweeper.
-    """
-    check_choices(arguments)
-    given = [each for each in composer.parse(arguments) if not each.is_hydra_override()]
-    for each in given:
-        key = override_key(each)
-        if each.is_sweep_override() and key in OF_THE_WHOLE_RUN:
-            raise UsageError(f"{each.input_line}: {key} is one for the whole run; give it one value.")
-        if key == "objective":
-            raise UsageError("objective is what a job returns to another sweeper; ours takes none.")
-    return given
-
-
-def _refuse(problems: list[str]) -> None:
-    """Raise a `UsageError` of some problems, if there are any."""
-    # One sentence more is shown rather than the sentence that one is left out.
-    if len(problems) > MOST_PROBLEMS + 1:
-        problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more mistakes are not shown."]
-    if problems:
-        raise UsageError("\n".join(problems))
-
-
 def one_cell(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     """The cell of a job that another sweeper started.
 
     Raises:
-        UsageError: as by `expand`, or an option is for our sweeper.
+        UsageError: as by `expand`, or it is no single cell to train.
     """
-    for axis in (each.partition("=")[0] for each in arguments):
-        if axis in OF_OUR_SWEEPER:
-            raise UsageError(f"{axis} is for our sweeper; leave hydra/sweeper and hydra.mode alone.")
-    return expand([each for each in arguments if not each.startswith("objective=")], composer)
+    request = expand([each for each in arguments if not each.startswith("objective=")], composer)
+    if request.sweep or len(request.cells) > 1 or request.cells[0].config.plan:
+        raise UsageError("sweeps and plan are for our sweeper, since another one trains a cell a job; leave them out.")
+    return request
 
 
 def composed_cell(composed: DictConfig) -> ExpandedSweep:
@@ -167,8 +130,6 @@ def composed_cell(composed: DictConfig) -> ExpandedSweep:
     Raises:
         UsageError: it is no configuration of `conf/train.yaml`, or as by `expand`.
     """
-    if "recipe" not in composed:
-        raise UsageError('The configuration has no recipe; compose it from conf/ by compose("train", overrides=[...]).')
     load_plugins(composed.get("plugins") or [])
     config = read_config(composed)
     check_combination(config)
@@ -176,65 +137,64 @@ def composed_cell(composed: DictConfig) -> ExpandedSweep:
     return ExpandedSweep([Cell(overrides, config)])
 
 
-def _own_options(block: Sequence[Override], composer: Composer) -> Config:
-    """The options of `OF_EXPANDING` that the presets of a block have, or the block itself."""
-    own = [each for each in block if override_key(each) in OF_EXPANDING or _is_preset(each)]
-    return composer(tuple(str(each.input_line) for each in own if not each.is_sweep_override()))
+def _combinations(
+    given: Mapping[str, Override], sweep: SweepFile | None, composer: Composer
+) -> tuple[list[Overrides], list[str]]:
+    """The overrides of each cell, and the names of all options that are set.
 
-
-def _is_preset(override: Override) -> bool:
-    """True for ``+experiment=NAME``."""
-    return override.is_add() and "." not in override.key_or_group
-
-
-def _blocks(
-    given: Sequence[Override], composer: Composer, folders: Sequence[Path]
-) -> tuple[SweepFile | None, list[list[Override]]]:
-    """The sweep file that a command line names, and the overrides of each block: the file's, then the command line's.
-
-    Without a file the command line is the only block. Each choice of presets is a block, with the axes that they have
-    in Hydra's own place.
+    Each block of a sweep file, or the command line alone, has its axes: those of presets in Hydra's own place,
+    ``hydra.sweeper.params``, those of the block, and those of the command line, each of which replaces that of the
+    places before.
     """
-    # The last one wins; null takes a sweep back.
-    names = [each.value() for each in given if override_key(each) == "sweeps"]
-    sweep = read_sweep(str(names[-1]), folders) if names and names[-1] is not None else None
-    presets, others = [each for each in given if _is_preset(each)], [each for each in given if not _is_preset(each)]
-    blocks = list[list[Override]]()
-    for chosen in product(*map(_values, presets)):
-        if sweep is None and chosen and composer(chosen).sweeps is not None:
+    presets = [each for each in given.values() if each.is_add() and "." not in each.key_or_group]
+    line = [str(each.input_line) for name, each in given.items() if each not in presets and name not in OF_EXPANDING]
+    of_line = {name: each.value() for name, each in given.items() if name in OF_EXPANDING}
+    known = {name: options_of(Config)[name] for name in OF_EXPANDING}
+    made, number, names, most = list[Iterator[Overrides]](), 0, dict.fromkeys(given), 0
+    for chosen, block in product(product(*map(_values, presets)), sweep.blocks() if sweep else [{}]):
+        files = composer.of_files(chosen)
+        if files["sweeps"] is not None:
             raise UsageError("sweeps=NAME is named on the command line alone, and not in a file of options.")
-        of_presets = [f"{axis}={swept(values)}" for axis, values in composer.axes(chosen).items()]
-        for written in [[]] if sweep is None else sweep.blocks():
-            try:
-                check_choices(written)
-            except UsageError as error:
-                raise UsageError(f"sweeps={names[-1]} sets {error}") from error
-            # An axis of the command line takes the place of a file's.
-            axes = {override_key(each): each for each in composer.parse([*of_presets, *written])}
-            free = [each for key, each in axes.items() if key not in map(override_key, given)]
-            blocks.append([*composer.parse(chosen), *free, *others])
-    return sweep, blocks
+        own = {**files, **block, **of_line}
+        vary, most = checked_options(known, {name: own[name] for name in known}, "").values()
+        axes = {**files["hydra"]["sweeper"].get("params", {}), **block}
+        # An axis is its place, as cotrain.loss of loss@cotrain.loss.
+        free = [axis for axis in axes if axis.rpartition("@")[2].lstrip("+") not in (*given, *known)]
+        overrides = composer.parse([*chosen, *(f"{axis}={swept(axes[axis])}" for axis in free), *line])
+        values = [_values(each, most) for each in overrides]
+        made.append(combined(values, vary))
+        number += math.prod(map(len, values))
+        names |= dict.fromkeys(map(override_key, overrides))
+    columns_of = cache(partial(_columns, composer))
+    cells = chain.from_iterable(_with_columns(each, columns_of) for each in chain(*made))
+    found = list(islice(cells, None if most is None else most + 1))
+    if most is not None and len(found) > most:
+        raise UsageError(
+            f"This run has up to {max(number, len(found)):,} cells, more than max_cells={most}; max_cells=N allows N, "
+            "and max_cells=null any number."
+        )
+    # Blocks may overlap, and a cell is trained once.
+    return list(dict.fromkeys(found)), list(names)
 
 
 def _values(override: Override, most: int | None = None) -> list[str]:
-    """The values of an axis, as overrides without commas; of a range at most so many."""
+    """The values of an axis, as overrides without commas; of a long range one more than ``most``."""
     # As the user wrote it, since it becomes the cell's label.
     if not override.is_sweep_override():
         return [str(override.input_line)]
-    key, axis = override.get_key_element(), override.value()
+    key = override.get_key_element()
     # An interval is continuous; only a sweeper that draws values can use it.
     if not override.is_discrete_sweep():
         raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
-    if isinstance(axis, RangeSweep):
-        _check_number(math.ceil((axis.stop - axis.start) / axis.step), most)  # type: ignore[operator]
-    values = [f"{key}={value}" for value in override.sweep_string_iterator()]
+    values = islice(override.sweep_string_iterator(), None if most is None else most + 1)
+    axis = [f"{key}={value}" for value in values]
     # A pattern such as glob(cc18-x*) may match nothing, and the product would be empty.
-    if not values:
+    if not axis:
         raise UsageError(f"{override.input_line} matches no option.")
-    return values
+    return axis
 
 
-def combined(choices: Choices, vary: str) -> Iterator[Overrides]:
+def combined(axes: Sequence[Sequence[str]], vary: str) -> Iterator[Overrides]:
     """The overrides of each cell.
 
     - ``all``: every combination.
@@ -252,42 +212,31 @@ def combined(choices: Choices, vary: str) -> Iterator[Overrides]:
         UsageError: axes of pairs have different numbers of values.
     """
     if vary == "all":
-        yield from product(*choices)
+        yield from product(*axes)
     elif vary == "pairs":
-        lengths = {values[0].partition("=")[0]: len(values) for values in choices if len(values) > 1}
+        lengths = {values[0].partition("=")[0]: len(values) for values in axes if len(values) > 1}
         if len(set(lengths.values())) > 1:
-            numbers = enumeration([f"{axis} has {n}" for axis, n in lengths.items()])
-            raise UsageError(f"vary=pairs takes the n-th values of all axes together, and {numbers} values.")
+            raise UsageError(f"vary=pairs takes the n-th values together, and axes differ in their number: {lengths}.")
         for n in range(max(lengths.values(), default=1)):
-            yield tuple(values[n % len(values)] for values in choices)
+            yield tuple(values[n % len(values)] for values in axes)
     else:
-        is_data = [values[0].startswith(("dataset=", "dataset.path=")) for values in choices]
-        for base in product(*(choices[i] if is_data[i] else choices[i][:1] for i in range(len(choices)))):
+        is_data = [values[0].startswith(("dataset=", "dataset.path=")) for values in axes]
+        for base in product(*(values if data else values[:1] for values, data in zip(axes, is_data, strict=True))):
             yield base
-            for i, values in enumerate(choices):
+            for i, values in enumerate(axes):
                 for value in () if is_data[i] else values[1:]:
                     yield (*base[:i], value, *base[i + 1 :])
 
 
-def _combinations(choices: Sequence[tuple[Choices, str]], composer: Composer, most: int | None) -> list[Overrides]:
-    """The overrides of each cell. Nothing is expanded before it is counted, nor a table read before all other axes."""
-    # Of the other ways to combine there are hardly more cells than values.
-    _check_number(sum(math.prod(map(len, axes)) for axes, vary in choices if vary == "all"), most)
-    chained = [each for axes, vary in choices for each in combined(axes, vary)]
-    _check_number(len(chained), most)
-    columns_of, with_columns = cache(partial(_columns, composer)), list[Choices]()
-    for overrides in chained:
-        # Only the data matter to columns, so the other options cannot be wrong.
-        named = [each for each in overrides if is_in(each.partition("=")[0].lstrip("+"), OF_DATA)]
-        of_data = tuple(each for each in named if each not in EACH)
-        axes = []
-        for each in overrides:
-            option = each.removesuffix("each")
-            axes.append([f"{option}{column}" for column in columns_of(of_data)] if each in EACH else [each])
-        with_columns.append(axes)
-    _check_number(sum(math.prod(map(len, axes)) for axes in with_columns), most)
-    # Blocks may overlap, and a cell is trained once: a dictionary keeps the first of equal combinations.
-    return list(dict.fromkeys(chain.from_iterable(product(*axes) for axes in with_columns)))
+def _with_columns(overrides: Overrides, columns_of: Callable[[Overrides], Sequence[str]]) -> Iterable[Overrides]:
+    """The overrides with each column of their table in the place of ``each``."""
+    # Only the data matter to columns, so the other options cannot be wrong.
+    of_data = [each for each in overrides if is_in(each.partition("=")[0], OF_DATA) and each not in EACH]
+    axes = [[each] for each in overrides]
+    for i, each in enumerate(overrides):
+        if each in EACH:
+            axes[i] = [each.removesuffix("each") + column for column in columns_of(tuple(of_data))]
+    return product(*axes)
 
 
 def _columns(composer: Composer, of_data: Overrides) -> list[str]:
@@ -303,48 +252,31 @@ def _columns(composer: Composer, of_data: Overrides) -> list[str]:
     return [hydra_text([name]) for name in found]
 
 
-def _check_number(n_cells: int, most: int | None) -> None:
-    if most is not None and n_cells > most:
-        raise UsageError(
-            f"This run has {n_cells:,} cells, more than max_cells={most}; max_cells={n_cells} allows them, and "
-            "max_cells=null any number."
-        )
-
-
-def _composed(
-    combinations: Sequence[Overrides], composer: Composer
-) -> tuple[list[Cell], dict[Overrides, str], list[str]]:
+def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[list[Cell], list[str], list[str]]:
     """The cells of combinations; a sentence on each combination that does not go together; and one on all that cannot
     be composed.
 
     A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
     regime.labels=20``. It is left out of their overrides, and refused if no combination has it.
     """
-    cells, apart = dict[Overrides, Cell](), dict[Overrides, str]()
-    wrong, unknown, known = dict[str, None](), dict[str, str](), set[str]()
+    cells, apart, wrong = dict[Overrides, Cell](), list[str](), list[str]()
+    unknown, known = dict[str, str](), set[str]()
     for combination in combinations:
-        overrides, before = combination, None
-        # Hydra names one unknown option at a time; an option of a file is no override to leave out.
-        while overrides != before:
-            before = overrides
-            try:
-                config = composer(overrides)
-            except UnknownOptionError as error:
-                # Each part lists its own options; those of the first are enough.
-                unknown.setdefault(error.option, str(error))
-                overrides = tuple(each for each in overrides if each.partition("=")[0] != error.option)
-                continue
-            except UsageError as error:
-                wrong[str(error)] = None
-            else:
-                try:
-                    check_combination(config)
-                    cells.setdefault(overrides, Cell(overrides, config))
-                except UsageError as error:
-                    apart[combination] = str(error)
-            # An unknown option is refused before a wrong value, so the options that are left are known.
-            known |= {each.partition("=")[0] for each in overrides}
-    return list(cells.values()), apart, [*wrong, *(unknown[option] for option in unknown if option not in known)]
+        config, lacking, _ = composer.setting(combination)
+        overrides = tuple(each for each in combination if each not in lacking)
+        known |= {each.partition("=")[0] for each in overrides}
+        # Each part lists its own options; those of the first are enough.
+        unknown = {each.partition("=")[0]: str(refusal) for each, refusal in lacking.items()} | unknown
+        if isinstance(config, UsageError):
+            wrong.append(str(config))
+            continue
+        try:
+            check_combination(config)
+            cells.setdefault(overrides, Cell(overrides, config))
+        except UsageError as error:
+            apart.append(str(error))
+    wrong += [sentence for option, sentence in unknown.items() if option not in known]
+    return list(cells.values()), list(dict.fromkeys(apart)), list(dict.fromkeys(wrong))
 
 
 def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell], list[str], list[str]]:
@@ -360,13 +292,13 @@ def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell],
     looks = bool(some) and not set.intersection(*some)
     fitting, unserved, too_many = list[Cell](), list[str](), list[str]()
     for cell in cells:
+        regime, known = cell.config.regime, None
         try:
             if looks and cell.config.part("method").targets:
                 check_method(cell.config, cell.target_kind())
         except UsageError as error:
             unserved.append(str(error))
             continue
-        regime, known = cell.config.regime, None
         # A share of the labels is there in any table, and a split by a rule of its own leaves any number of them.
         if counts_labels and regime.get("labels", 0) > 1 and cell.config.split["name"] in ("random", "stratified"):
             # None of a table that is not here to be counted.
@@ -380,51 +312,33 @@ def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell],
     return fitting, unserved, too_many
 
 
-def _unused(axes: Iterable[str], cells: Sequence[Cell]) -> list[str]:
+def _unused(names: Iterable[str], cells: Sequence[Cell]) -> list[str]:
     """A sentence on each option that is set and that no cell uses."""
     unused = [unused_options(cell.config) for cell in cells]
     # An option that some cells use may be set for all of them, as in pretrain=scarf,none loss.temperature=2.
-    idle = [axis for axis in axes if cells and all(is_in(axis, options) for options in unused)]
-    # The choices that decide which options are used, for a reader who wonders why.
-    rows = [columns(cell.config) for cell in cells] if idle else []
-    names = {axis: dict.fromkeys(str(row[axis]) for row in rows if axis in row) for axis in DECIDING}
-    why = ", ".join(f"{axis}={','.join(chosen)}" for axis, chosen in names.items() if chosen)
-    return [
-        f"{axis} is set, but no cell of this run uses it ({why}); leave it out, or choose what uses it."
-        for axis in idle
-    ]
+    idle = [name for name in names if all(is_in(name, options) for options in unused)]
+    return [f"{name} is set, but no cell of this run uses it; leave it out, or choose what uses it." for name in idle]
 
 
-def _notes(choices: Iterable[tuple[Choices, str]], trials: int) -> Iterator[str]:
+def _notes(seed: Override | None, trials: int) -> Iterator[str]:
     """A sentence on seeds that are swept, as a user of other tools repeats a training."""
-    seeds = [values for axes, _ in choices for values in axes if values[0].startswith("seed=") and len(values) > 1]
-    for values in seeds[:1]:
+    if seed is not None and seed.is_sweep_override():
         yield (
-            f"seed={','.join(value.partition('=')[2] for value in values)}: each seed is a cell of its own. The "
-            "repeats of one number are its trials, which differ in split, initialisation and batches: "
-            f"trials={len(values) * trials}."
+            f"{seed.input_line}: each seed is a cell of its own. The repeats of one number are its trials, which "
+            f"differ in split, initialisation and batches: trials={len(_values(seed)) * trials}."
         )
 
 
 def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells with a name of its own for each table of the user's: tables of one name get their file, their target
-    and their sheet, as ``x (a/x.csv, y)``.
-
-    Results tell the datasets of a run apart by their names.
-    """
-    tables = defaultdict[str, set[str]](set)
-    for cell in cells:
-        tables[cell.dataset_name].add(_table(cell))
+    """The cells with a name of its own for each table of the user's: tables of one name get their file and target, as
+    ``x (a/x.csv, y)``. Results tell the datasets of a run apart by their names."""
+    tables = {(cell.dataset_name, cell.config.dataset.path, cell.config.dataset.target) for cell in cells}
+    number = Counter(name for name, _, _ in tables)
     renamed = []
     for cell in cells:
-        if len(tables[cell.dataset_name]) > 1 and _table(cell):
-            dataset = replace(cell.config.dataset, name=f"{cell.dataset_name} ({_table(cell)})")
+        name, dataset = cell.dataset_name, cell.config.dataset
+        if dataset.path and number[name] > 1:
+            dataset = replace(dataset, name=f"{name} ({dataset.path}, {dataset.target})")
             cell = replace(cell, config=with_dataset(cell.config, dataset))
         renamed.append(cell)
     return renamed
-
-
-def _table(cell: Cell) -> str:
-    """Which table of a user's files a cell has; nothing for other tables."""
-    dataset = cell.config.dataset
-    return ", ".join(filter(None, (dataset.path, dataset.target, dataset.sheet))) if dataset.path else ""

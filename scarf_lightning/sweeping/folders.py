@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from io import StringIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -49,12 +48,12 @@ def recipe_options(name: str) -> Mapping[str, Any]:
     options: dict[str, Any] = {}
     for default in content.pop("defaults", []):
         # A recipe may begin with another one. An entry that is no name chooses a part of an axis.
-        if isinstance(default, str) and default != "_self_":
+        if isinstance(default, str):
             options |= recipe_options(default)
     return options | dict(flat(content))
 
 
-def flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+def flat(options: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     """Options by their full names, which begin with ``before``, and their values."""
     for name, value in options.items():
         if isinstance(value, Mapping):
@@ -91,7 +90,7 @@ class SweepFile:
     def __post_init__(self) -> None:
         if not self.cells:
             raise ValueError("cells must be a list of blocks, each with axes and their values")
-        for axis in (axis for block in self.cells for axis in block):
+        for axis in chain.from_iterable(self.cells):
             if not OPTION.fullmatch(axis):
                 raise ValueError(f"{axis!r} is no name of an option; write OPTION: [VALUE, VALUE]")
             if NO_AXIS.intersection(re.split(r"[./@+]", axis)):
@@ -112,11 +111,10 @@ class SweepFile:
             return "accuracy"
         return usual
 
-    def blocks(self) -> list[list[str]]:
-        """Each block as command-line arguments."""
+    def blocks(self) -> list[dict[str, Any]]:
+        """Each block with the trials of the file."""
         common = {} if self.trials is None else {"trials": self.trials}
-        blocks = [block | common | block for block in self.cells]
-        return [[f"{axis}={swept(values)}" for axis, values in block.items()] for block in blocks]
+        return [block | common | block for block in self.cells]
 
 
 def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
@@ -132,32 +130,26 @@ def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
         if file.exists():
             return _read(file)
     known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    fault = f"sweeps={name}: there is no file {files[0]}"
-    raise UsageError(unknown_name(fault, name, known, "the sweeps", full_list=f"the folder {folders[-1]}"))
+    raise UsageError(unknown_name(f"sweeps={name}: there is no file {files[0]}", name, known, "the sweeps"))
 
 
 def _read(file: Path) -> SweepFile:
     try:
-        stream = StringIO(read_bytes(file, MOST_BYTES).decode())
-        # PyYAML names a stream in its errors, and a text in none.
-        stream.name = str(file)
-        if _n_values(yaml.compose(stream, yaml.SafeLoader)) > MOST_VALUES:
+        text = read_bytes(file, MOST_BYTES).decode()
+        if _n_values(yaml.compose(text, yaml.SafeLoader)) > MOST_VALUES:
             raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
-        stream.seek(0)
         # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that stands twice.
-        content: Any = OmegaConf.to_container(OmegaConf.load(stream))
-    except yaml.MarkedYAMLError as error:
-        raise not_yaml(error) from error
-    # Deep nesting ends Python's recursion.
-    except (DamagedRecordError, yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
-        raise UsageError(f"{file} is not YAML: {' '.join(str(error).split())}.") from error
-    if not isinstance(content, dict) or not content:
-        raise UsageError(f"{file} must have title and cells, each with a value.")
-    try:
+        content: Any = OmegaConf.to_container(OmegaConf.create(text))
+        if not isinstance(content, dict):
+            raise ValueError("it must have title and cells, each with a value")
         # The file's own name is the name of the sweep.
         return replace(checked(SweepFile, content | {"name": file.stem}), file=file)
-    except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
+    # Deep nesting ends Python's recursion.
+    except (DamagedRecordError, yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
+        reason = str(error)
+        if isinstance(error, yaml.MarkedYAMLError):
+            reason = f"line {error.problem_mark.line + 1}: {error.problem}"
+        raise UsageError(f"{file} is no sweep: {' '.join(reason.split()).removesuffix('.')}.") from error
 
 
 @lru_cache(maxsize=MOST_VALUES)
@@ -168,32 +160,26 @@ def _n_values(node: yaml.Node) -> int:
     return 1 + sum(map(_n_values, chain.from_iterable(inner) if isinstance(node, yaml.MappingNode) else inner))
 
 
-def not_yaml(error: yaml.MarkedYAMLError) -> UsageError:
-    """A file that cannot be read, with the line and what is wrong with it."""
-    mark, problem = error.problem_mark, " ".join(str(error.problem).split())
-    return UsageError(f"{mark.name} is not YAML: line {mark.line + 1}: {problem}.")
-
-
 def swept(values: Any) -> str:
     """The values of an axis of a file in Hydra's notation. A list is swept; a list in a list is one value."""
-    return ",".join(map(overrides_notation, values)) if isinstance(values, list) else overrides_notation(values)
+    return ",".join(map(notation, values)) if isinstance(values, list) else notation(values)
 
 
-def overrides_notation(value: Any, text: Callable[[Any], str] = str) -> str:
+def notation(value: Any, text: Callable[[Any], str] = str) -> str:
     """A plain value in the notation of a command line.
 
     Args:
         value: as YAML or Python has it.
         text: how a text, a number or anything else is written.
 
-    >>> overrides_notation({"a": [None, "b"], "c": True})
+    >>> notation({"a": [None, "b"], "c": True})
     '{a:[null,b],c:true}'
     """
     if isinstance(value, (list, tuple)):
-        return f"[{','.join(overrides_notation(each, text) for each in value)}]"
+        return f"[{','.join(notation(each, text) for each in value)}]"
     if isinstance(value, Mapping):
-        return f"{{{','.join(f'{name}:{overrides_notation(each, text)}' for name, each in value.items())}}}"
+        return f"{{{','.join(f'{name}:{notation(each, text)}' for name, each in value.items())}}}"
     # Python would write None and True, which Hydra reads as texts.
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return text(value)
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else text(value)

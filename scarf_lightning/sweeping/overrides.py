@@ -5,47 +5,41 @@ A user names a file as a dataset, and writes values that Hydra's grammar does no
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, Quote, QuotedString, Sweep
+from hydra.core.override_parser.types import Glob, Override, Quote, QuotedString, Sweep
 from hydra.errors import HydraException
-from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..data.sources import ENDING
 from ..errors import UsageError
 from ..options.axes import AXES, SEVERAL, TARGET
-from .flags import MODES
-from .folders import flat, overrides_notation
-from .hydra import plain_values, usage_error
+from .folders import flat, notation
+
+AXIS_NAMES = frozenset(axis.name for axis in AXES)
 
 
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
-    """Overrides from Python, where a sweep may be named without ``sweeps=``.
+    """Overrides from Python, where a sweep may be named without ``sweeps=``, as Hydra reads them.
 
     Raises:
-        UsageError: a word is neither, see `check_words`, or is no text.
+        UsageError: a word is neither, or is no text.
     """
     first = [asked] if isinstance(asked, str) else list(asked)
     overrides = list[str]()
     for word in (*first, *more):
         if not isinstance(word, str):
-            raise UsageError(
-                f"{word!r} is no override: give text such as 'trials=2', one after the other or all in one list."
-            )
-        # A mode of Hydra's changes nothing, as on the command line.
-        if word in MODES:
-            continue
+            raise UsageError(f"{word!r} is no override: give text such as 'trials=2', each alone or all in one list.")
         if word.startswith("-"):
             raise UsageError(
                 f"{word} is for the command line: in Python options have no dashes, NAME=VALUE, and a folder of "
                 "options is the argument config_dir."
             )
-        follows_comma = overrides[-1:] and overrides[-1].endswith(",")
-        is_sweep = word in first and "=" not in word and not word.startswith("~") and not follows_comma
+        is_sweep = word in first and "=" not in word and not word.startswith("~")
         overrides.append(f"sweeps={word}" if is_sweep else word)
-    check_words(overrides)
     return spelled_out(overrides)
 
 
@@ -54,40 +48,18 @@ def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
 
     >>> overrides_of_options({"corruption": {"name": "mean", "rate": 0.3}, "batch_size": 64})
     ['corruption=mean', 'corruption.rate=0.3', 'batch_size=64']
-
-    Raises:
-        UsageError: an interpolation leads nowhere, or a value is missing.
     """
     if isinstance(options, DictConfig):
-        try:
-            options = plain_values(options)
-        except OmegaConfBaseException as error:
-            raise usage_error(error) from error
+        plain: Any = OmegaConf.to_container(options, resolve=True)
+        options = plain
     overrides = []
     for name, value in flat(options):
         # The class of a part follows from its name; a logger of Lightning's has no other.
-        if not name.endswith(f".{TARGET}") or name.startswith("logger."):
+        is_class = name.endswith(f".{TARGET}") and not name.startswith("logger.")
+        if not is_class and value != MISSING:
             # A part is chosen by its section's name.
             overrides.append(f"{name.removesuffix('.name')}={hydra_text(value)}")
     return overrides
-
-
-def check_words(arguments: Sequence[str]) -> None:
-    """Refuse words of a command line that are no options, which Hydra would answer in words of its grammar.
-
-    Raises:
-        UsageError: a blank stands after a comma or before a sign of equality, or a word has no such sign.
-    """
-    previous = ""
-    for argument in arguments:
-        name, sign, value = argument.partition("=")
-        if name.endswith(" ") and sign:
-            raise UsageError(f"A blank stands before a sign of equality: write {name.strip()}={value.strip()}.")
-        if not sign and not name.startswith("~"):
-            if previous.endswith(","):
-                raise UsageError(f"A blank stands after a comma: write {previous}{name}, or put all values in quotes.")
-            raise UsageError(f"{name or repr(name)} is no option; write OPTION=VALUE, or sweeps=NAME for a sweep.")
-        previous = argument
 
 
 def overrides_of_file(path: str, target: str) -> list[str]:
@@ -102,14 +74,13 @@ def hydra_text(value: Any) -> str:
     >>> hydra_text({"a": [None, "b c"]})
     "{a:[null,'b c']}"
     """
-    return overrides_notation(value, _text)
+    return notation(value, _text)
 
 
 def _text(value: Any) -> str:
-    not_text = ("null", "true", "false", "nan", "inf")
     if not isinstance(value, str):
         return str(value)
-    is_plain = re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) and value.lower() not in not_text
+    is_plain = re.fullmatch(r"(?!(null|true|false|nan|inf)$)[a-z_./][\w./-]*", value, re.ASCII | re.IGNORECASE)
     return value if is_plain else _quoted(value)
 
 
@@ -123,7 +94,7 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     value that Hydra's grammar does not have, such as ``Größe (cm)``, is in quotes.
 
     Raises:
-        UsageError: what stands before a sign of equality is no name of an option.
+        UsageError: an argument is no option with a value.
     """
     names = [argument for argument in arguments if argument.startswith("dataset=")]
     file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
@@ -138,21 +109,37 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
 def _readable(argument: str) -> str:
     """An override whose value, or each value of a list, is in quotes if Hydra's grammar does not have it as it is."""
     key, sign, value = argument.partition("=")
-    # A sign ~ needs no value.
-    if not sign and not argument.startswith("~"):
-        return argument
     quoted = _quoted(value)
     # A list stays one: its values are put in quotes, each by itself.
     if value.startswith("[") and value.endswith("]"):
         each = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s][^,]*", value[1:-1])
         quoted = f"[{','.join(map(_quoted, each))}]"
-    for written in (argument, f"{key}={quoted}") if key.strip("+~") else ():
-        try:
+    has_name = key.strip("+~") and (sign or key.startswith("~"))
+    for written in (argument, f"{key}={quoted}") if has_name else ():
+        with suppress(HydraException):
             OverridesParser.create().parse_override(written)
-        except HydraException:
+            return written
+    raise UsageError(f"{argument!r} is no option; write OPTION=VALUE or OPTION=A,B without blanks, or sweeps=NAME.")
+
+
+def parsed(arguments: Sequence[str], loader: ConfigLoader | None = None) -> list[Override]:
+    """Overrides as Hydra reads them. With its loader a pattern stands for the options that it matches.
+
+    Raises:
+        UsageError: an axis is taken away or not chosen by a name, or an option of Hydra's would lose results.
+    """
+    overrides = OverridesParser.create(config_loader=loader).parse_overrides(list(arguments))
+    for override in overrides:
+        line, axis, value = override.input_line, override.key_or_group, override.value()
+        if axis.startswith("hydra.run.") or (axis == "hydra.job.chdir" and value is not False):
+            raise UsageError(f"{line}: leave it out, for paths.results=FOLDER says where results go.")
+        if axis not in AXIS_NAMES:
             continue
-        return written
-    raise UsageError(f"{argument}: {key!r} is no name of an option; write OPTION=VALUE.")
+        is_name = isinstance(value, (str, dict, Sweep, Glob)) or (isinstance(value, list) and axis in SEVERAL)
+        # Hydra would merge the names of a list, and the last one would win.
+        if override.is_delete() or not is_name:
+            raise UsageError(f"{line}: {axis} is chosen by name, {axis}=NAME or {axis}=A,B; --help lists the names.")
+    return overrides
 
 
 def taken_out(arguments: Sequence[str], names: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
@@ -161,39 +148,15 @@ def taken_out(arguments: Sequence[str], names: Sequence[str]) -> tuple[dict[str,
     Raises:
         UsageError: an option has several values.
     """
-    values, others = dict[str, Any](), list[str]()
-    for override in OverridesParser.create().parse_overrides(spelled_out(arguments)):
-        name = override.get_key_element()
-        if name not in names:
-            others.append(str(override.input_line))
-        elif override.is_sweep_override():
-            raise UsageError(f"{override.input_line}: one value; put a text that holds a comma in quotes.")
-        else:
-            values[name] = override.value()
-    return values, others
+    given = {each.get_key_element(): each for each in parsed(spelled_out(arguments))}
+    own = [given[name] for name in names if name in given]
+    for each in own:
+        if each.is_sweep_override():
+            raise UsageError(f"{each.input_line}: one value; put a text that holds a comma in quotes.")
+    values = {each.key_or_group: each.value() for each in own}
+    return values, [str(each.input_line) for name, each in given.items() if name not in values]
 
 
 def override_key(override: Override) -> str:
     """The axis or the dotted option that an override sets; of ``loss@cotrain.loss=NAME`` the place, cotrain.loss."""
     return (override.package or override.key_or_group).replace("/", ".")
-
-
-def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse a number, a list or null where one chooses by name, which Hydra answers by a traceback.
-
-    Raises:
-        UsageError: it is so.
-    """
-    for override in OverridesParser.create().parse_overrides(list(arguments)):
-        axis, value = override.key_or_group, override.value()
-        if axis not in {each.name for each in AXES}:
-            continue
-        if override.is_delete():
-            raise UsageError(f"{override.input_line}: every cell needs a choice of {axis}; --help lists them.")
-        for each in value.list if isinstance(value, ChoiceSweep) else [value]:
-            # A list of names was meant as a sweep: Hydra would merge them, and the last one would win.
-            if isinstance(each, list) and each and axis not in SEVERAL:
-                several = ",".join(map(str, each))
-                raise UsageError(f"{axis}=[{several}]: name one option, or try each of them with {axis}={several}.")
-            if not each or not isinstance(each, (str, list, Sweep, Glob, QuotedString)):
-                raise UsageError(f"{override.input_line}: {axis} is chosen by name; --help lists the names.")

@@ -17,7 +17,7 @@ from scarf_lightning import UnfinishedError, UsageError
 from scarf_lightning.cli import api as module
 from scarf_lightning.cli import commands
 from scarf_lightning.reporting import drawings
-from scarf_lightning.sweeping.hydra import OF_TODAY
+from scarf_lightning.sweeping.compose import OF_TODAY
 from tests.composing import composer_once
 from tests.processes import TINY, here
 from tests.storing import one_overflows
@@ -167,7 +167,7 @@ def test_a_run_trains_on_the_tables_in_a_folder_of_the_users(
     [
         (["corruption=foo"], "corruption=foo is not an option. The options of corruption are: "),
         ("unheard", "sweeps=unheard: there is no file "),
-        ([["trials=2"]], "['trials=2'] is no override: give text such as 'trials=2', one after the other or all in "),
+        ([["trials=2"]], "['trials=2'] is no override: give text such as 'trials=2', each alone or all in "),
         ([2], "2 is no override: "),
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),

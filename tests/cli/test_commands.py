@@ -24,7 +24,7 @@ from tests.processes import TINY, here
         ("-m pretrain=none,scarf lr=3", "lr is not an option. Did you mean learning_rate? The options are: "),
         ("trials=${x}", "trials: Interpolation key 'x' not found."),
         ("corruption.rate=0.3,${x}", ".*corruption.rate: Interpolation key 'x' not found."),
-        ("paths.results=${oc.env:NOWHERE}", "paths.results: .*Environment variable 'NOWHERE' not found."),
+        ("paths.results=${oc.env:NOWHERE}", "paths.results: .*Environment variable 'NOWHERE' not found.*"),
         ("dataset.target='${x:1}' dataset.path=a.csv", "dataset.target: Unsupported interpolation type x."),
         ("dataset.target='${' dataset.path=a.csv", "dataset.target: .* at input '${'."),
         (

@@ -32,8 +32,8 @@ def config_dir(tmp_path: Path) -> Path:
     ("arguments", "sentence"),
     [
         (["results=results", "--config-dir"], "--config-dir/-cd: expected one argument.\n"),
-        (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; name one with files "),
-        (["results=results", "-cd", "away"], "--config-dir: there is no folder away; name one with "),
+        (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; it has files "),
+        (["results=results", "-cd", "away"], "--config-dir: there is no folder away; it has files "),
         (["sweeps=quick", "+experiment=short"], "experiment is not an option. "),
     ],
 )

@@ -15,7 +15,7 @@ from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.plugins import load_plugins, plugin_hashes
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import identity, pretraining_identity
-from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.compose import Composer
 from tests.cells import DATA_HASH
 from tests.composing import config_of
 

@@ -10,7 +10,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.reporting.run_results import answer_in_words, answers_of_run, check_reference
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.compose import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
 from scarf_lightning.sweeping.folders import SweepFile
 from tests.cells import finish, results_in, some_cell, some_config

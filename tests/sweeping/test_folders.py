@@ -1,12 +1,13 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.compose import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.folders import CONF, SWEEPS, read_sweep, recipe_options
+from scarf_lightning.sweeping.folders import CONF, SWEEPS, read_sweep, recipe_options, swept
 from tests.composing import ROOT, yaml
 
 MINIMAL = "title: T\ncells: [{seed: 1}]\n"
@@ -47,13 +48,14 @@ def test_a_recipe_may_begin_with_another_one() -> None:
     assert (found["finetune.learning_rate"], begun_with["finetune.learning_rate"]) == (0.2, 0.04)
 
 
-def test_a_file_is_read_by_its_name(tmp_path: Path) -> None:
-    write(tmp_path, "title: Tïtle\npaper: Figure 3\ntrials: 7\ncells: [{seed: 1}]\nreport: [{draw: x}]\n")
+def test_a_file_is_read_by_its_name_and_its_trials_are_in_each_block(tmp_path: Path) -> None:
+    blocks = "[{a: [1, 2], b: x}, {trials: 3}]"
+    write(tmp_path, f"title: Tïtle\npaper: Figure 3\ntrials: 7\ncells: {blocks}\nreport: [{{draw: x}}]\n")
 
     sweep = read_sweep("some", [tmp_path])
 
-    assert (sweep.name, sweep.title, sweep.paper, sweep.trials) == ("some", "Tïtle", "Figure 3", 7)
-    assert (sweep.cells, sweep.report) == ([{"seed": 1}], [{"draw": "x"}])
+    assert (sweep.name, sweep.title, sweep.paper, sweep.report) == ("some", "Tïtle", "Figure 3", [{"draw": "x"}])
+    assert sweep.blocks() == [{"a": [1, 2], "b": "x", "trials": 7}, {"trials": 3}]
 
     write(tmp_path, MINIMAL, "other")
     sweep = read_sweep("other", [tmp_path])
@@ -83,32 +85,18 @@ def test_a_path_is_one_from_the_working_folder(name: str, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
-    ("yaml", "argument"),
+    ("values", "argument"),
     [
-        ("corruption: [mean, marginal]", "corruption=mean,marginal"),
-        ("corruption: mean", "corruption=mean"),
-        ("corruption.rate: [0.1, 1.0e-3]", "corruption.rate=0.1,0.001"),
-        ("seed: [0, 1]", "seed=0,1"),
-        ("finetune.patience: [null, 3]", "finetune.patience=null,3"),
-        ("pretrain.drop_last: [true, false]", "pretrain.drop_last=true,false"),
-        ("dataset: glob(cc18-*)", "dataset=glob(cc18-*)"),
-        ("dataset.categorical: [[a, b]]", "dataset.categorical=[a,b]"),
-        ("dataset.categorical: [[a, b], [], [[c]]]", "dataset.categorical=[a,b],[],[[c]]"),
-        ("method.options: {device: cpu, early: null}", "method.options={device:cpu,early:null}"),
-        ("method.options: [{c: 1, d: [a, b]}, {}]", "method.options={c:1,d:[a,b]},{}"),
-        ("loss@cotrain.loss: infonce", "loss@cotrain.loss=infonce"),
+        (["mean", "marginal"], "mean,marginal"),
+        ("glob(cc18-*)", "glob(cc18-*)"),
+        ([None, 3, 1e-3, True], "null,3,0.001,true"),
+        ([["a", "b"], [], [["c"]]], "[a,b],[],[[c]]"),
+        ({"device": "cpu", "early": None}, "{device:cpu,early:null}"),
+        ([{"c": 1, "d": ["a", "b"]}, {}], "{c:1,d:[a,b]},{}"),
     ],
 )
-def test_an_axis_is_written_as_on_the_command_line(yaml: str, argument: str, tmp_path: Path) -> None:
-    write(tmp_path, f"title: T\ncells:\n  - {yaml}\n")
-
-    assert read_sweep("some", [tmp_path]).blocks() == [[argument]]
-
-
-def test_a_block_has_its_axes_and_the_files_trials(tmp_path: Path) -> None:
-    write(tmp_path, "title: T\ntrials: 30\ncells: [{a: [1, 2], b: x}, {c: 3}]\n")
-
-    assert read_sweep("some", [tmp_path]).blocks() == [["a=1,2", "b=x", "trials=30"], ["c=3", "trials=30"]]
+def test_an_axis_is_written_as_on_the_command_line(values: Any, argument: str) -> None:
+    assert swept(values) == argument
 
 
 def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path) -> None:
@@ -132,39 +120,36 @@ def test_what_is_no_list_of_cells_is_refused_and_never_waited_for(kind: str, tmp
     }
     make[kind]()
 
-    no_list = f"{path} is not YAML: some.yaml cannot be read: it is "
-    said = {"large": f"{no_list}larger than 1,000,000 bytes.", "latin-1": f"{path} is not", "deep": f"{path} is not"}
-    assert refusal("some", tmp_path).startswith(said.get(kind, f"{no_list}not a file."))
-
-
-def test_what_a_file_must_and_may_have_is_said(tmp_path: Path) -> None:
-    for text, said in (
-        ("", " must have title and cells, each with a value."),
-        ("- a\n", " must have title and cells, each with a value."),
-        ("title: T\n", ": cells is missing."),
-        ("cells: [{a: 1}]\n", ": title is missing."),
-        ("title: T\ncells: [{a: 1}]\naxes: {}\n", ": axes is not an option. "),
-        ("title: T\ncells: [{a: 1}]\nTrials: 3\n", ": Trials is not an option. Did you mean trials?"),
-    ):
-        path = write(tmp_path, text)
-
-        assert refusal("some", tmp_path).startswith(f"{path}{said}"), text
+    words = {"large": "larger than 1,000,000 bytes", "latin-1": "can't decode", "deep": "recursion"}
+    sentence = refusal("some", tmp_path)
+    assert sentence.startswith(f"{path} is no sweep: ")
+    assert words.get(kind, "it is not a file") in sentence
 
 
 @pytest.mark.parametrize(
-    ("more", "sentence"),
+    ("text", "words"),
     [
-        ("cells: []", "cells must be a list of blocks, each with axes and their values."),
-        ("cells: {a: 1}", "cells={'a': 1}: it takes a list, as in [a,b]."),
-        ("cells: null", "cells=null: it takes a list, as in [a,b]."),
-        ("cells: [a=1]", "cells=a=1: it takes options by name, as in {a:1,b:x}."),
-        ("trials: [1]", "trials=[1]: it takes a whole number."),
-        ("trials: 2026-01-01", "trials=2026-01-01: it takes a whole number."),
-        ("report: 3", "report=3: it takes a list, as in [a,b]."),
-        ("report: [a]", "report=a: it takes options by name, as in {a:1,b:x}."),
+        ("", "title is missing"),
+        ("- a\n", "it must have title and cells, each with a value"),
+        ("title: T\n", "cells is missing"),
+        ("title: T\ntitle: S\n", "duplicate key title"),
+        ("cells: [{a: 1}]\naxes: {}\n", "axes is not an option. "),
+        ("cells: [{a: 1}]\nTrials: 3\n", "Trials is not an option. Did you mean trials?"),
+        ("cells: []", "cells must be a list of blocks, each with axes and their values"),
+        ("cells: {a: 1}", "cells={'a': 1}: it takes a list"),
+        ("cells: [a=1]", "cells=a=1: it takes options by name"),
+        ("cells: [{a: 1}]\ntrials: [1]", "trials=[1]: it takes a whole number"),
+        ("cells: [{a: 1}]\nreport: [a]", "report=a: it takes options by name"),
+        ("cells: [{max_cells: null}]", "max_cells is set, and a sweep file only names cells"),
+        ("cells: [{+plugins: [a]}]", "+plugins is set, and a sweep file only names cells"),
+        ("cells: [{a: '${oc.env:HOME}'}]", "${...} looks a value up"),
+        ("cells: [{a b: 1}]", "'a b' is no name of an option"),
+        (f"x: &a [{'a, ' * 999}]\ny: &b [{'*a, ' * 99}]\ncells: [*b, *b]", "more than 100,000 values"),
     ],
 )
-def test_what_a_file_says_is_of_its_type(more: str, sentence: str, tmp_path: Path) -> None:
-    path = write(tmp_path, f"title: T\n{more}\n" + "cells: [{a: 1}]\n" * ("cells" not in more))
-
-    assert refusal("some", tmp_path) == f"{path}: {sentence}"
+def test_what_a_file_must_and_may_have_is_said(text: str, words: str, tmp_path: Path) -> None:
+    # One without cells has a title of its own.
+    path = write(tmp_path, text if "cells" not in text else f"title: T\n{text}\n")
+    sentence = refusal("some", tmp_path)
+    assert sentence.startswith(f"{path} is no sweep: ")
+    assert words in sentence

@@ -13,7 +13,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options import options_of, part
 from scarf_lightning.options.building import build_parts
 from scarf_lightning.options.option import Options, option
-from scarf_lightning.sweeping.hydra import read_config
+from scarf_lightning.sweeping.compose import read_config
 from tests.composing import CONF, composed, config_of
 from tools.conf import conf_files, main_file, part_file
 from tools.reference import main_options

@@ -11,7 +11,7 @@ from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.logger_classes import TARGET
 from scarf_lightning.options.option import Option, _kinds_of
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from scarf_lightning.sweeping.hydra import plain_values
+from scarf_lightning.sweeping.compose import plain_values
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, names_an_estimator, yaml
 from tools.reference import DESCRIBED, choices, common_options
 

@@ -9,7 +9,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
-from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.compose import Composer
 from scarf_lightning.trying import check_module, check_used, part_check, refuse_untaken
 from scarf_lightning.trying.part_check import check_metric, check_part
 from tests.documentation import ROOT, blocks_of
