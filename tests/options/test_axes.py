@@ -4,8 +4,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.axes import AXES, BASES, distinguishing_names, group_of, label, part, parts
@@ -180,16 +178,6 @@ def test_cells_are_named_by_the_overrides_that_differ_among_them() -> None:
 
     assert distinguishing_names(rates) == [f"corruption.rate=0.{rate}" for rate in range(1, 8)]
     assert distinguishing_names([rates[0], base[:1]]) == [" ".join(rates[0][1:]), "defaults"]
-
-
-@given(st.lists(st.lists(st.sampled_from(["a=1", "a=2", "b=1", "b=2", "c=1"]), unique=True), min_size=2, max_size=20))
-def test_different_cells_never_share_a_name(asked: list[list[str]]) -> None:
-    of_key = [{each.partition("=")[0]: each for each in overrides} for overrides in asked]
-    cells = [tuple(sorted(each.values())) for each in of_key]
-
-    names = distinguishing_names(cells)
-
-    assert len(set(names)) == len(set(cells))
 
 
 def test_a_single_cell_is_named_by_its_overrides_and_a_group_by_its_day() -> None:

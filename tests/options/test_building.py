@@ -51,24 +51,6 @@ def test_only_the_parts_that_a_cell_uses_are_built(monkeypatch: pytest.MonkeyPat
     assert parts_of("method=cotrain") == {"cotrain", "cotrain.corruption", "selection", "cotrain.loss"}
 
 
-@pytest.mark.slow
-def test_parts_are_what_the_configuration_names() -> None:
-    overrides = (
-        "corruption=mean corruption.rate=0.25 selection=bernoulli views=both loss.temperature=0.5 regime=semi25 "
-        "regime.labelled=0.5 scaling=minmax network.encoder={width:9,depth:1}"
-    )
-
-    parts = build_parts(config_of(*overrides.split()))
-
-    pretext: Any = parts.pretext
-    assert (pretext.corruption.name, pretext.corruption.rate) == ("mean", 0.25)
-    assert (pretext.selection.name, pretext.views) == ("bernoulli", "both")
-    assert (pretext.loss.name, pretext.loss.temperature) == ("infonce", 0.5)
-    assert (parts.regime.name, parts.regime.labelled) == ("semi25", 0.5)  # type: ignore[attr-defined]
-    assert (parts.scaling.name, parts.method.name, parts.network.name) == ("minmax", "control", "mlp")
-    assert (parts.network.width, parts.network.depth) == (9, 1)  # type: ignore[attr-defined]
-
-
 def test_a_pretexts_own_options_stand_beside_the_common_ones() -> None:
     config = config_of("pretrain=vime", "pretrain.alpha=0.5", "pretrain.patience=1")
 

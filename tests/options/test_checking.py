@@ -1,15 +1,12 @@
 """From plain values to checked options: what is converted, and one sentence for every kind of wrong value."""
 
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from scarf_lightning.errors import MOST_LISTED, UsageError
+from scarf_lightning.errors import MOST_LISTED
 from scarf_lightning.options import Config, Options, checked, option, read
 from scarf_lightning.options.option import PartField, part_name
 from tests.composing import config_of, refusal
@@ -203,12 +200,3 @@ def test_reading_fills_in_the_options_of_parts() -> None:
     del values["corruption"]["rate"], values["cotrain"]["corruption"]["rate"], values["network"]["encoder"]
 
     assert read(values) == config_of()
-
-
-@settings(max_examples=15)
-@given(st.one_of(st.integers(), st.floats(), st.text(), st.booleans(), st.none(), st.lists(st.integers(), max_size=2)))
-def test_any_value_is_taken_as_its_type_or_refused(value: Any) -> None:
-    kinds: dict[str, Any] = {"ratio": float, "flag": bool, "either": (int, str), "word": str, "words": list}
-    for name, kind in kinds.items():
-        with suppress(UsageError):
-            assert isinstance(getattr(checked(Outer, {name: value}), name), kind)

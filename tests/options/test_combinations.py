@@ -55,15 +55,6 @@ PRETEXTS = [name for name in names("pretrain") if name != "none"]
 
 
 class TestPretraining:
-    @pytest.mark.parametrize(
-        "name", [pytest.param(name, marks=() if name == "binning" else pytest.mark.slow) for name in names("pretrain")]
-    )
-    def test_one_by_its_name_alone_has_its_own_options_at_their_defaults(self, name: str) -> None:
-        config = config_of(f"pretrain.name={name}")
-        check_combination(config)
-        usual = default_choice("pretrain", name) if name != "none" else {"name": name}
-        assert {"name": name} | config.pretrain.options == usual
-
     @pytest.mark.parametrize(("name", "order"), zip(PAPER, cycle([1, -1]), strict=False))
     def test_each_is_the_papers_and_the_command_line_decides_on_its_corruption(self, name: str, order: int) -> None:
         corruption, loss, monitor = PAPER[name]
@@ -96,16 +87,6 @@ class TestCotraining:
         method = build_parts(config).method
         assert (method.weight, method.pretext.loss.name) == (WEIGHTS[name], loss)
         assert method.pretext.corruption.name == corruption["name"]
-
-    @pytest.mark.parametrize("order", [1, -1])
-    def test_it_may_follow_a_pretraining_and_is_not_taken_from_it(self, order: int) -> None:
-        config = config_of(*["method=cotrain", "pretrain=add_noise_ae"][::order])
-        parts = build_parts(config)
-        assert parts.pretext is not None
-        assert (config.pretrain.name, parts.pretext.loss.name) == ("add_noise_ae", "reconstruction")
-        assert (parts.method.pretext.corruption.name, parts.method.pretext.loss.name) == ("marginal", "infonce")
-        for method in ("cotrain", "scarf_augment"):
-            assert config_of(f"method={method}").pretrain == replace(PretrainSettings(), name="none")
 
     def test_its_corruption_and_its_loss_are_chosen_in_its_own_groups(self) -> None:
         chosen = ("corruption@cotrain.corruption=zero", "cotrain.corruption.rate=0.2", "loss@cotrain.loss=barlow_twins")
@@ -218,24 +199,15 @@ class TestUnused:
         [
             ("pretrain=scarf", {"cotrain"}),
             ("pretrain=scarf_disc", {"cotrain", "views"}),
-            ("pretrain=scarf_ae", {"cotrain", "views"}),
             ("pretrain=no_noise_ae", {"cotrain", "views", "selection"}),
-            ("pretrain=add_noise_ae", {"cotrain", "views", "selection"}),
-            ("pretrain=add_noise_ae corruption=mean", {"cotrain", "views"}),
             ("pretrain=vime", {"cotrain", "views", "loss"}),
             ("pretrain=subtab corruption=gaussian", {"cotrain", "views", "loss", "selection"}),
             ("corruption=gaussian", {"cotrain", "selection"}),
-            ("corruption=none", {"cotrain", "selection"}),
             ("pretrain=none", NO_PRETRAINING | {"corruption", "selection"}),
             ("method=scarf_augment", NO_PRETRAINING),
-            ("method=scarf_augment corruption=gaussian", NO_PRETRAINING | {"selection"}),
             ("method=cotrain", OF_PRETRAIN | {"corruption", "loss"}),
-            ("method=cotrain cotrain=scarf_ae", OF_PRETRAIN | {"corruption", "loss", "views"}),
             ("method=cotrain cotrain=no_noise_ae", OF_PRETRAIN | {"corruption", "loss", "views", "selection"}),
-            ("method=cotrain cotrain=vime", OF_PRETRAIN | {"corruption", "loss", "views", "cotrain.loss"}),
             ("method=cotrain pretrain=scarf", set()),
-            ("method=cotrain pretrain=no_noise_ae", set()),
-            ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
             ("method=xgboost", NO_NETWORK),
             ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
@@ -247,13 +219,11 @@ class TestUnused:
                 | OF_FINETUNE
                 | {"corruption", "selection", "network.head", "finetune.class_weight"},
             ),
-            ("method=distill pretrain=scarf", {"cotrain"}),
             ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views", "regime.validation_share"}),
             (
                 "regime=few regime.validation=inside pretrain=scarf finetune.monitor=none",
                 {"cotrain", "regime.validation_share"} | {f"finetune.{name}" for name in OF_VALIDATION},
             ),
-            ("regime=few regime.validation=inside pretrain=scarf", {"cotrain"}),
             ("regime=few pretrain=scarf", {"cotrain", "regime.validation_share"}),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
@@ -359,12 +329,6 @@ class TestEmptySelections:
         config = replace(config_of(), corruption={"name": "mean", "rate": 0.1}, encoding={"name": "ordinal"})
         assert fit_to_data(config, 9, 30).corruption == {"name": "none"}
         assert fit_to_data(config, 10, 30) == config
-
-    def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
-        config, cotrained = config_of("pretrain=none"), config_of("method=cotrain", "pretrain=none")
-        assert no_effect_sentences(config, fit_to_data(config, 1, 1)) == []
-        (sentence,) = no_effect_sentences(cotrained, fit_to_data(cotrained, 1, 1))
-        assert sentence.startswith("cotrain.corruption=marginal does nothing on these data: ")
 
 
 def test_the_practical_recipe_has_folds_and_stops_numbers_early_where_a_method_has_none() -> None:

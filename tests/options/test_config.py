@@ -13,13 +13,6 @@ from tests.cells import some_config
 from tests.composing import config_of
 
 
-def test_a_copy_forgets_what_followed_from_the_options() -> None:
-    config = some_config()
-    config.derived["used options"] = ["seed"]
-    assert copy(config).derived == {}
-    assert config.derived == {"used options": ["seed"]}
-
-
 def test_what_is_derived_is_made_once_and_anew_for_a_copy() -> None:
     made = []
 

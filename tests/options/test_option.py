@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scarf_lightning.errors import did_you_mean
-from scarf_lightning.options.option import Interval, Options, option, options_of
+from scarf_lightning.options.option import Options, option, options_of
 
 
 @dataclass
@@ -97,20 +95,6 @@ def test_a_value_is_taken_or_refused_in_a_sentence(
 ) -> None:
     """No number is too large for a file or a product."""
     assert refusal(cls, **values) == sentence
-
-
-@given(
-    st.sampled_from("[("),
-    st.integers(-5, 5),
-    st.integers(1, 5),
-    st.sampled_from("])"),
-    st.floats(-12, 12) | st.integers(-12, 12),
-)
-def test_intervals_are_those_of_mathematics(opening: str, low: int, width: int, closing: str, value: float) -> None:
-    high = low + width
-    inside = (low < value or (opening == "[" and low == value)) and (value < high or (closing == "]" and value == high))
-
-    assert (value in Interval.parse(f"{opening}{low}, {high}{closing}")) == inside
 
 
 @pytest.mark.parametrize("text", ["0..1", "(0; 1)", "[one, two]"])

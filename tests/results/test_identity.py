@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import asdict, fields, make_dataclass, replace
+from dataclasses import asdict, fields, make_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -317,17 +317,3 @@ def test_the_columns_of_a_cell_are_its_used_options_and_its_reading() -> None:
     assert name_of(plain) == name_of(dropped)
     assert columns(dropped) == columns(plain) | {"dataset.drop": "[a b]", "dataset.decimal": ","}
     assert columns(config_of(*FILE, "dataset.drop=[]")) == columns(plain)
-
-
-def test_a_number_is_its_value_and_not_its_type() -> None:
-    config = config_of()
-
-    def with_temperature(value: Any) -> str:
-        return name_of(replace(config, loss={"name": "infonce", "temperature": value}))
-
-    assert with_temperature(2) == with_temperature(2.0)
-    assert with_temperature([2]) == with_temperature((2.0,))
-    assert with_temperature(2**53 - 1) == with_temperature(2.0**53 - 1), "the largest that both types hold"
-    assert with_temperature(2**53) != with_temperature(2.0**53), "which stands for the next whole number too"
-    different = (2, 1.5, None, "1", "", [2], [], {})
-    assert len({with_temperature(value) for value in different}) == len(different)

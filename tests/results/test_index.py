@@ -60,11 +60,6 @@ def test_a_finished_cell_is_read_once_also_where_it_moves_with_its_folder(cell: 
     assert not is_read_again(cell)
 
 
-def test_an_unfinished_cell_has_no_summary(cell: Path) -> None:
-    assert is_read_again(cell, TRIALS + 1)
-    assert not (cell / index_module.FILE).exists()
-
-
 def rewrite(change: Callable[[list[Any]], object]) -> Callable[[Path], object]:
     """Change the summary, and give it the hash that it then must have."""
 

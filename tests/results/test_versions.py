@@ -1,7 +1,6 @@
 """Versions of tables, plugins and the package: the newest of each, never two as two things."""
 
 import json
-import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -112,33 +111,6 @@ def test_what_is_a_version_of_what(
 
     assert newest(tmp_path) == {cells[number] for number in newest_of}
     assert (sentences(tmp_path) == []) == (len(newest_of) == len(cells))
-
-
-class TestATable:
-    def test_time_is_that_of_the_record_and_survives_a_copy(self, tmp_path: Path) -> None:
-        newer = leave(tmp_path / "results", data=B, day=2)
-        leave(tmp_path / "results", data=A, day=1)
-        for path in (tmp_path / "results").rglob("*"):
-            os.utime(path, (0, 0) if newer in str(path) else (10**9, 10**9))
-
-        assert newest(tmp_path / "results") == {newer}
-
-
-class TestAPlugin:
-    def blend(self, results: Path, version: str, **where: Any) -> str:
-        return leave(results, **BLEND | {"plugins": {"my_parts": version}}, **where)
-
-    def test_the_source_that_was_used_last_is_shown(self, tmp_path: Path) -> None:
-        on_all = [{"name": name, "source": name, "data": data} for name, data in (("t", A), ("u", B), ("v", C))]
-        for where in on_all:
-            self.blend(tmp_path, V1, day=1, **where)
-        others = {leave(tmp_path, day=1, **where) for where in on_all}  # type: ignore[arg-type]
-        fresh = {self.blend(tmp_path, V2, day=2, **where) for where in on_all[:2]}
-
-        assert newest(tmp_path) == others | fresh, (
-            "on the third dataset the plugin is as it was, so it is no competitor"
-        )
-        assert sentences(tmp_path) == ["Left out: 3 cells of an earlier plugin. Their commands train them anew."]
 
 
 class TestAnotherRelease:
