@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import lru_cache
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -29,8 +28,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 COMMANDS = {"train.py": "train", "report.py": "report"}
 """Programs of the repository, and the sub-commands of ``scarf`` that do the same."""
-ACTIVE = frozenset('"$`\\!')
-"""The characters that a shell acts on within double quotes."""
 
 _is_silent = ContextVar("_is_silent", default=False)
 """A variable of a context, since threads of a program may run our functions side by side."""
@@ -56,16 +53,7 @@ def program(name: str) -> str:
 
 def command_line(name: str, arguments: Iterable[str]) -> str:
     """A command for the shell, which calls a program with these arguments."""
-    return " ".join([program(name), *map(_quoted, arguments)])
-
-
-def _quoted(argument: str) -> str:
-    """An argument in the quotes that are easiest to read."""
-    # shlex writes a quote within single quotes as '"'"'.
-    is_safe_in_double_quotes = not ACTIVE & set(argument)
-    if "'" in argument and is_safe_in_double_quotes:
-        return f'"{argument}"'
-    return shlex.quote(argument)
+    return f"{program(name)} {shlex.join(arguments)}".rstrip()
 
 
 def escaped(text: str, kept: str = KEPT) -> str:
@@ -87,14 +75,8 @@ def spreadsheet(value: Any) -> Any:
     """A value for a CSV file. Text that a spreadsheet would take for a formula gets a leading quote."""
     if not isinstance(value, str):
         return value
-    return _spreadsheet_text(value)
-
-
-@lru_cache
-def _spreadsheet_text(text: str) -> str:
-    """The same of a text; tables repeat few texts many times."""
-    quote = "'" if text.startswith(FORMULA) else ""
-    return quote + escaped(text)
+    quote = "'" if value.startswith(FORMULA) else ""
+    return quote + escaped(value)
 
 
 class Screen(Console):

@@ -92,7 +92,6 @@ def test_it_is_printable_and_says_the_same_twice(text: str) -> None:
     ("argument", "shown"),
     [
         ("trials=3", "trials=3"),
-        ("dataset.target='Kündigung'", "\"dataset.target='Kündigung'\""),
         ("dataset.path=my file.csv", "'dataset.path=my file.csv'"),
         ("name='$HOME'", "'name='\"'\"'$HOME'\"'\"''"),
     ],

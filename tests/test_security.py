@@ -53,6 +53,7 @@ READ_BY_THEM = {
     "cli/streams.py": {"open"},  # the null device
     "data/sources/openml.py": {"read_text", "open"},  # the client's cache, by its checksums
     "data/sources/table_file.py": {"read_csv", "read_excel", "read_json", "read_table"},  # what `open_regular` opens
+    "options/checking.py": {"loads"},  # a text that it has just made of values
     "options/paths.py": {"open"},  # which is `open_regular`
     "machine.py": {"read_text"},  # the system
     "options/plugins.py": {"read_bytes"},  # modules that the user names
@@ -61,7 +62,7 @@ READ_BY_THEM = {
     "results/claims.py": {"read_text"},  # the system
     "results/files.py": {"open"},  # to sync
     "results/index.py": {"loads"},
-    "results/kept_looks.py": {"open"},  # to write
+    "results/notes.py": {"open"},  # to write
     "results/loading.py": {"read_parquet"},
     "results/records.py": {"loads"},
     "sweeping/compose.py": {"load"},  # conf/, and folders of --config-dir, which are code

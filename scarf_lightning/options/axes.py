@@ -9,7 +9,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cache, lru_cache
@@ -111,7 +111,10 @@ def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
     """
     known = _parts(BASES[axis], Options.n_classes)
     if not isinstance(name, str) or name not in known:
-        raise unknown_part(axis, name, known, option)
+        # The one choice without a class.
+        names = ["none"] * (option == "pretrain.name") + sorted(known)
+        fault = f"{option or f'{axis}.name'}={name} is unknown"
+        raise UsageError(unknown_name(fault, str(name), names, "the options", full_list=list_of(axis)))
     return known[name]
 
 
@@ -137,17 +140,6 @@ def is_own(cls: type[Any]) -> bool:
 def field_names(cls: type[Any]) -> frozenset[str]:
     """The names of all fields of a part: its options, and the other parts that it is made of."""
     return frozenset(field.name for field in fields(cls))
-
-
-def unknown_part(axis: str, name: Any, known: Collection[str], option: str | None = None) -> UsageError:
-    """The refusal of a name that no part of an axis has."""
-    names = sorted(known)
-    # The one choice without a class.
-    if option == "pretrain.name":
-        names.insert(0, "none")
-    option = option or f"{axis}.name"
-    sentence = unknown_name(f"{option}={name} is unknown", str(name), names, "the options", full_list=list_of(axis))
-    return UsageError(sentence)
 
 
 def list_of(place: str) -> str:

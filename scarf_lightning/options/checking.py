@@ -24,10 +24,6 @@ from .settings import Choice
 
 T = TypeVar("T")
 
-LARGEST = 2**53
-"""Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
-DEEPEST = 10
-"""Levels of nested fields."""
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -145,26 +141,6 @@ def _one_of(kinds: Sequence[Any], value: Any, full: str, *, exact: bool) -> Any:
         with suppress(UsageError):
             return typed(each, value, full, exact=exact)
     return typed(last, value, full, exact=exact)
-
-
-def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
-    """Tell whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
-    if depth <= 0:
-        return False
-    for value in values:
-        kind = type(value)
-        if kind is str:
-            # Half a character cannot be written in UTF-8.
-            if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-                return False
-        elif kind is int:
-            if abs(value) >= LARGEST:
-                return False
-        elif kind in (dict, list):
-            inner = [*value, *value.values()] if kind is dict else value
-            if not are_usable(inner, depth - 1):
-                return False
-    return True
 
 
 def _refusal(full: str, value: Any, takes: str) -> UsageError:

@@ -10,7 +10,6 @@ from .claims import (
     is_claimed,
     work_under_claims_of,
 )
-from .few_steps import few_steps_note
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import (
     SCIENCE_VERSION,
@@ -22,8 +21,7 @@ from .identity import (
     reading_columns,
     with_reading,
 )
-from .index import Rows, read_summary, values_of
-from .kept_looks import keep_looks, read_looks
+from .index import Rows, few_steps_note, read_summary, values_of
 from .loading import (
     StoredCell,
     StoredTrial,
@@ -34,16 +32,26 @@ from .loading import (
     load_predictions,
     load_trials,
     measured_rows,
+    newest_versions,
     no_results,
     read_curves,
     read_environments,
     read_predictions,
 )
-from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
+from .notes import (
+    Failure,
+    KnownData,
+    forget_failure,
+    keep_failure,
+    keep_looks,
+    known_data,
+    note_data,
+    read_failure,
+    read_looks,
+)
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import Row
 from .store import CellStore, Predictions, StackRecord, Stored, read_cell, source_commit
-from .versions import newest_versions
 
 __all__ = (
     "SCIENCE_VERSION",

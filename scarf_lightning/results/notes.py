@@ -1,11 +1,17 @@
-"""Notes beside the cells: what is known of data, and why cells failed.
+"""Notes beside the cells: what is known of data, why cells failed, and which comparisons were looked at.
 
     results/datasets/<source>.json      the hash and the size of data, so that they need not be loaded to skip a cell
     results/failures/<key>.json         why a cell failed, until it runs again
+    results/<fingerprint>/looks.jsonl   a line each look at a comparison, in the folder of its first cell
 
 A cell may fail before its data, and so its fingerprint, are known: the key names what was asked for instead.
+
+Who looks again and again finds a difference by chance. So each answer that was shown is remembered, and the next one
+is as strict as the looks before demand, see `scarf_lightning.verdicts.looks`. One call writes at the end of a file, so
+runs that end at once do not mix their lines; a line that a crash has cut is left out.
 """
 
+import json
 import socket
 import traceback
 from collections.abc import Sequence
@@ -14,12 +20,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import explained
-from .files import DamagedRecordError, write_whole
-from .records import Row, fields_of, read_sealed, sealed
+from ..errors import UsageError, explained
+from .files import DamagedRecordError, read_bytes, refuse_links, write_whole
+from .records import MOST_JSON, Row, fields_of, from_json, read_sealed, sealed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+
+LOOKS = "looks.jsonl"
 
 
 class HasStamps(Protocol):
@@ -129,3 +138,31 @@ def _note(results: Path, key: str) -> Path:
 
 def _failure(results: Path, key: str) -> Path:
     return results / "failures" / f"{key}.json"
+
+
+def read_looks(results: Path) -> list[Row]:
+    """The looks of a store; a file that cannot be used has none."""
+    looks = []
+    for file in sorted(results.glob(f"*/{LOOKS}")):
+        with suppress(FileNotFoundError, DamagedRecordError):
+            for line in read_bytes(file, MOST_JSON).splitlines():
+                # A process was killed while it wrote, or somebody edited the file.
+                with suppress(DamagedRecordError):
+                    looks.append(from_json(line, LOOKS))
+    return looks
+
+
+def keep_looks(results: Path, looks: Sequence[Row]) -> bool:
+    """Keep looks, each with the fingerprints of its cells as ``pairs``; false if a folder cannot be written."""
+    try:
+        for look in looks:
+            file = results / look["pairs"][0][0] / LOOKS
+            refuse_links(file.parent, file)
+            # A pipe would wait for a reader. What a crash has cut has no end of line, and would swallow the next look.
+            if file.exists() and not file.is_file():
+                return False
+            with file.open("a", encoding="utf-8") as lines:
+                lines.write(f"\n{json.dumps(look, sort_keys=True)}\n")
+    except (OSError, UsageError):
+        return False
+    return True

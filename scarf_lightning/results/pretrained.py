@@ -1,6 +1,5 @@
 """The cache of pre-trainings: weights and curves, for every method and regime that starts from them.
 
-    results/pretrained/<fingerprint>/pretraining.json                 identity
     results/pretrained/<fingerprint>/claim/                           while a process trains some of its trials
     results/pretrained/<fingerprint>/trials/<trial>/weights.safetensors
                                                     curve.json        a record an epoch; epochs, seconds; hashes
@@ -55,7 +54,7 @@ class PretrainingStore(Store):
         max_gb: of weights that the cache keeps in all.
     """
 
-    WITHIN, DESCRIPTION, CONTENTS, RECORDS = "pretrained", "pretraining.json", "curve.json", "trials"
+    WITHIN, CONTENTS, RECORDS = "pretrained", "curve.json", "trials"
 
     def __init__(self, results: Path, identity: Row, max_gb: float) -> None:
         super().__init__(results, identity)
@@ -96,7 +95,6 @@ class PretrainingStore(Store):
         If the ``claim`` was lost, none are kept: the process that took it over trains the same trials.
         """
         with suppress(LostClaimError):
-            self._describe()
             for each in trained:
                 place, values = self._place(each.trial), dict(vars(each))
                 files = {WEIGHTS: as_safetensors(values.pop("weights"))}

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..options.checking import DEEPEST, are_usable, typed
+from ..options.checking import typed
 from .claims import Claim
 from .files import UNFINISHED, DamagedRecordError, OtherVersionError, read_bytes, whole_folder
 
@@ -35,6 +35,8 @@ SEAL = "sha256"
 WEIGHTS = "weights.safetensors"
 PREDICTIONS = "predictions.parquet"
 LARGE = (WEIGHTS, PREDICTIONS)
+LARGEST = 2**53
+"""Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
 MOST_JSON = 100_000_000
 """Bytes of a JSON file: a table with a million categories has a description of 20 MB."""
 T = TypeVar("T")
@@ -72,14 +74,21 @@ def from_json(content: bytes, name: str) -> Row:
         DamagedRecordError: it has none, or values that are nested too deep, too large, or no text.
     """
     try:
-        fields = json.loads(content)
+        fields = json.loads(content, parse_int=_whole_number)
+        # Half a character cannot be written in UTF-8.
+        json.dumps(fields, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise DamagedRecordError(f"{name} is torn") from error
+        raise DamagedRecordError(f"{name} is torn, or has values that cannot be") from error
     if not isinstance(fields, dict):
-        raise DamagedRecordError("it has no schema")
-    if not are_usable((fields,), DEEPEST + 2):
-        raise DamagedRecordError(f"{name} has values that are nested too deep, too large, or no text")
+        raise DamagedRecordError(f"{name} has no fields")
     return fields
+
+
+def _whole_number(text: str) -> int:
+    number = int(text)
+    if abs(number) >= LARGEST:
+        raise ValueError(f"{text} is too large")
+    return number
 
 
 def read_json(path: Path) -> Row:

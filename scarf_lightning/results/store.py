@@ -2,7 +2,7 @@
 
     results/<fingerprint>/cell.json                        dataset, the first run's configuration, identity, labels
     results/<fingerprint>/claim/                           while a process trains the cell
-    results/<fingerprint>/summary.json, looks.jsonl        see `index` and `kept_looks`
+    results/<fingerprint>/summary.json, looks.jsonl        see `index` and `notes`
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
@@ -259,7 +259,6 @@ class Store(ABC):
 
     WITHIN: ClassVar[str]
     """The folder in that of all results."""
-    DESCRIPTION: ClassVar[str]
     CONTENTS: ClassVar[str]
     RECORDS: ClassVar[str]
 
@@ -268,11 +267,6 @@ class Store(ABC):
         self.fingerprint = fingerprint(identity)
         self.folder = results / self.WITHIN / self.fingerprint
         self.records = self.folder / self.RECORDS
-
-    @property
-    def is_described(self) -> bool:
-        """True if there is a description."""
-        return (self.folder / self.DESCRIPTION).exists()
 
     @contextmanager
     def claim(self, *, waits: bool = False) -> Iterator[Claim | None]:
@@ -300,12 +294,6 @@ class Store(ABC):
         records = record_folders(self.records)
         return set_aside(self.results, records, reason) if records else ""
 
-    def _describe(self, **fields: Any) -> None:
-        """Write the description, if there is none."""
-        if not self.is_described:
-            description = table_of({}, self.fingerprint) | fields | {"identity": self.identity}
-            write_whole(self.folder / self.DESCRIPTION, sealed(description))
-
     def _add(self, name: str, values: Row, files: Files, claim: Claim | None) -> None:
         """Keep one record, see `write_record`."""
         refuse_links(self.folder, self.records)
@@ -315,7 +303,12 @@ class Store(ABC):
 class CellStore(Store):
     """The records of one cell."""
 
-    WITHIN, DESCRIPTION, CONTENTS, RECORDS = "", DESCRIPTION, CONTENTS, "stacks"
+    WITHIN, CONTENTS, RECORDS = "", CONTENTS, "stacks"
+
+    @property
+    def is_described(self) -> bool:
+        """True if there is a description."""
+        return (self.folder / DESCRIPTION).exists()
 
     def rows(self) -> list[Row]:
         """Rows of the finished trials, in their order."""
@@ -331,7 +324,7 @@ class CellStore(Store):
         return read_cell(self.folder, weights=True).damaged
 
     def describe(self, target: Target, **fields: Any) -> None:
-        """Write the description of the cell, before its first stack.
+        """Write the description of the cell, before its first stack, if there is none.
 
         Args:
             target: of its table.
@@ -339,7 +332,10 @@ class CellStore(Store):
                 resolved ``config``; the ``options`` that it uses, see `scarf_lightning.results.identity.columns`; names
                 of its parts for people, by axis, as ``labels``; ``reading``, see `Table.report`.
         """
-        self._describe(**target.plain(), **fields)
+        if not self.is_described:
+            table = table_of({}, self.fingerprint)
+            description = table | target.plain() | fields | {"identity": self.identity}
+            write_whole(self.folder / DESCRIPTION, sealed(description))
 
     def add(self, record: StackRecord, claim: Claim | None = None) -> None:
         """Keep the trials of one stack.

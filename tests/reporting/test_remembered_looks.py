@@ -14,7 +14,7 @@ from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import read_looks
-from scarf_lightning.results.kept_looks import FILE
+from scarf_lightning.results.notes import LOOKS
 from scarf_lightning.verdicts import Effect
 from tests.reporting.cell_results import a_cell, compared, results_of
 
@@ -82,7 +82,7 @@ def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path)
 def test_a_look_that_somebody_has_edited_counts_for_nothing(tmp_path: Path) -> None:
     look(tmp_path, 10)
     (whole,) = read_looks(tmp_path)
-    (file,) = tmp_path.glob(f"*/{FILE}")
+    (file,) = tmp_path.glob(f"*/{LOOKS}")
     edits = ({"trials": math.inf}, {"trials": "ten"}, {"pairs": 3}, {"pairs": [[["cell-none"], "cell-scarf"]]})
     file.write_text("\n".join(json.dumps(edited) for edited in ({"trials": 10}, *(whole | edit for edit in edits))))
 
@@ -92,7 +92,7 @@ def test_a_look_that_somebody_has_edited_counts_for_nothing(tmp_path: Path) -> N
 def test_a_store_that_cannot_be_written_is_named_and_answers_stay(tmp_path: Path) -> None:
     compared_in(tmp_path, 10)
     for cell in tmp_path.iterdir():
-        (cell / FILE).mkdir()
+        (cell / LOOKS).mkdir()
 
     with pytest.warns(RecordWarning, match="not remembered"):
         assert look(tmp_path, 10).looks == (10,)

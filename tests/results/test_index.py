@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from scarf_lightning.results import CellStore, Rows, identity, read_cell, read_summary
+from scarf_lightning.results import CellStore, Rows, few_steps_note, identity, read_cell, read_summary
 from scarf_lightning.results import index as index_module
 from scarf_lightning.results.files import UNFINISHED
 from tests.cells import DATA_HASH, described, some_config, some_record
@@ -128,3 +128,31 @@ def test_they_are_the_same_rows() -> None:
 
     assert list(map(repr, rows)) == [repr({name: row.get(name) for name in ROWS[0]}) for row in ROWS]
     assert (len(rows), rows[1]["trial"], rows.column("none")) == (2, 1, [None, None])
+
+
+def made(*steps: int | None, pretrain: int | None = None) -> list[dict[str, Any]]:
+    return [{"finetune_steps": made, "pretrain_steps": pretrain} for made in steps]
+
+
+def test_a_cell_is_named_with_what_to_do() -> None:
+    (sentence,) = few_steps_note([made(5, 7, 400)])
+
+    assert sentence == (
+        "The median trial of a cell made 7 optimiser steps in finetune, fewer than 100: networks may have learnt "
+        "too little. finetune.min_steps=100 finetune.monitor=loss trains longer."
+    )
+
+
+def test_of_many_cells_the_fewest_are_named_in_one_sentence() -> None:
+    cells = [made(5, pretrain=19), made(40, pretrain=900), made(100), made(None)]
+    (sentence,) = few_steps_note(cells)
+
+    assert sentence.startswith(
+        "The median trial of a cell made 19 optimiser steps in pretrain and 5 optimiser steps in finetune, "
+    )
+
+
+def test_there_may_be_nothing_to_say() -> None:
+    nothing: list[list[list[dict[str, Any]]]] = [[], [[]], [[{"finetune_steps": 100}]], [[{"accuracy": 1.0}]]]
+    for cells in nothing:
+        assert few_steps_note(cells) == []

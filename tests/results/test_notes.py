@@ -5,13 +5,15 @@ import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources.source import Stamp, Stamps
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import KnownData, keep_failure, known_data, note_data, read_failure
+from scarf_lightning.results import KnownData, keep_failure, keep_looks, known_data, note_data, read_failure, read_looks
+from scarf_lightning.results.notes import LOOKS
 from tests.results.sealing import refuse
 
 DATA = KnownData("abc", n_rows=569, n_columns=30)
@@ -129,3 +131,58 @@ def test_of_bad_input_and_of_the_operating_system_the_sentence_is_kept(
     fail(tmp_path, error=error)
 
     assert str(read_failure(tmp_path, "abc")) == f"seed=1 scaling=none: {sentence}"
+
+
+def look(trials: int, cell: str = "a", reference: str = "b") -> dict[str, Any]:
+    return {"trials": trials, "pairs": [[cell, reference]]}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    for cell in ("a", "b"):
+        (tmp_path / cell).mkdir()
+    return tmp_path
+
+
+def trials(store: Path) -> list[int]:
+    return [each["trials"] for each in read_looks(store)]
+
+
+def test_a_look_is_kept_in_the_folder_of_its_first_cell(store: Path) -> None:
+    assert read_looks(store) == []
+
+    assert keep_looks(store, [look(5), look(7, "b", "a"), look(10)])
+    assert keep_looks(store, [look(20)])
+    assert keep_looks(store, [])
+
+    assert trials(store) == [5, 10, 20, 7]
+    assert sorted(file.parent.name for file in store.rglob(LOOKS)) == ["a", "b"]
+
+
+def test_a_line_that_a_crash_has_cut_costs_no_other_look(store: Path) -> None:
+    keep_looks(store, [look(5)])
+    with (store / "a" / LOOKS).open("a") as file:
+        file.write('{"trials": 1')
+
+    keep_looks(store, [look(20)])
+    with (store / "a" / LOOKS).open("ab") as file:
+        file.write(b"\xff\n7\n" + b"[" * 100_000 + b'\n{"trials": ' + b"9" * 400 + b"}\n")
+
+    assert trials(store) == [5, 20]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_left_out(store: Path, kind: str) -> None:
+    path = store / "a" / LOOKS
+    {"pipe": lambda: os.mkfifo(path), "device": lambda: path.symlink_to("/dev/zero"), "folder": path.mkdir}[kind]()
+
+    assert read_looks(store) == []
+    assert not keep_looks(store, [look(5)])
+
+
+def test_nothing_is_written_through_a_link(store: Path) -> None:
+    (store / "mine.txt").write_text("mine")
+    (store / "a" / LOOKS).symlink_to(store / "mine.txt")
+
+    assert not keep_looks(store, [look(5)])
+    assert (store / "mine.txt").read_text() == "mine"
