@@ -76,9 +76,9 @@ def from_json(content: bytes, name: str) -> Row:
     try:
         fields = json.loads(content, parse_int=_whole_number)
         # Half a character cannot be written in UTF-8.
-        json.dumps(fields, ensure_ascii=False).encode()
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
-        raise DamagedRecordError(f"{name} is torn, or has values that cannot be") from error
+        raise DamagedRecordError(f"{name} is torn") from error
     if not isinstance(fields, dict):
         raise DamagedRecordError(f"{name} has no fields")
     return fields
@@ -106,8 +106,8 @@ def read_sealed(path: Path) -> Row:
     content = read_json(path)
     try:
         is_sealed = content.pop(SEAL, None) == _seal(content)
-    except ValueError as error:
-        raise DamagedRecordError(f"{path.name} is torn") from error
+    except RecursionError as error:
+        raise DamagedRecordError(f"{path.name} is nested too deep") from error
     # A file of an unknown schema may be sealed in another way; its reader says which schema it has.
     if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
         raise DamagedRecordError(f"{path.name} is damaged")

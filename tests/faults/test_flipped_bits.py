@@ -33,7 +33,6 @@ KINDS = {
     "[0-9a-f]*/stacks/*/curves.parquet", "[0-9a-f]*/stacks/*/preprocessing.safetensors",
     "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json",
     "[0-9a-f]*/stacks/*/predictions.parquet",
-    "pretrained/*/pretraining.json",
     "pretrained/*/trials/*/curve.json", "pretrained/*/trials/*/weights.safetensors", "datasets/*.json",
     "failures/*.json", "set_aside/**/*.*",
 }  # fmt: skip
