@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import Any
 
+from ..errors import UsageError
 from ..options.run_settings import LoggerSettings
-
-if TYPE_CHECKING:
-    from pytorch_lightning.loggers import Logger
+from ..screen import screen
+from .writing import reason
 
 Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 """Given a phase and the records of its latest epoch, one for each trial."""
@@ -19,9 +19,9 @@ Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, group: str) -> Iterator[Tell | None]:
     """Show the curves of a cell in W&B while it trains: for each epoch the mean over its trials, under ``live/``.
 
-    Gives a function to call after each epoch; None if the runs are not online, where nobody could look. The run is the
-    one that the view of the cell continues at the end. If the server goes away, training goes on: the store has every
-    curve.
+    Gives a function to call after each epoch; None if the runs are not online, where nobody could look, or if W&B
+    cannot be reached, which is said. The run is the one that the view of the cell continues at the end. If the server
+    goes away, training goes on: the store has every curve.
 
     Args:
         settings: which logger, and how.
@@ -31,28 +31,30 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
     if "wandb" not in settings.views or settings.wandb.mode != "online":
         yield None
         return
-    from . import wandb_runs
+    from wandb.errors import Error
 
-    opened = wandb_runs.open_run(settings.wandb, results, id, {"name": name, "group": group})
+    from .wandb_runs import open_run
+
+    # Nobody is logged in, W&B refuses the run, or the server or the disk is gone.
+    failures = UsageError, Error, OSError
+    opened = open_run(settings.wandb, results, id, {"name": name, "group": group})
     try:
         logger = opened.__enter__()
-    except Exception:
-        # The view of the cell will meet the same problem and name it.
+    except failures as error:
+        screen(stderr=True).say(f"W&B shows no curves of {name} while it trains: {reason(error)}.")
         yield None
         return
+
+    def tell(phase: str, records: Sequence[dict[str, Any]]) -> None:
+        point: dict[str, float] = {f"live/{phase}/trials_training": len(records)}
+        for column in records[0].keys() - {"trial", "epoch"}:
+            point[f"live/{phase}/{column}"] = fmean(each[column] for each in records)
+        with suppress(*failures):
+            logger.log_metrics(point, records[0]["epoch"])
+
     try:
-        yield partial(tell, logger)
+        yield tell
     finally:
-        with suppress(Exception):
-            # The cell is trained; its view names what is wrong.
+        # The cell is trained; its view meets the same problem, and names it.
+        with suppress(*failures):
             opened.__exit__(None, None, None)
-
-
-def tell(logger: "Logger", phase: str, records: Sequence[dict[str, Any]]) -> None:
-    """Send the means over trials of an epoch. If the server does not take them, the store still has them."""
-    point = {f"live/{phase}/trials_training": float(len(records))}
-    for name in records[0]:
-        if name not in ("trial", "epoch"):
-            point[f"live/{phase}/{name}"] = sum(each[name] for each in records) / len(records)
-    with suppress(Exception):
-        logger.log_metrics(point, int(records[0]["epoch"]))

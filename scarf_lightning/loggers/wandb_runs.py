@@ -77,9 +77,7 @@ class RunLogger(WandbLogger):
             if path.is_file():
                 artifact.add_file(str(path), name=str(path.relative_to(folder)))
         self._run.log_artifact(artifact)
-        figures = {f"figures/{path.stem}": wandb.Image(str(path)) for path in sorted(folder.glob("figures/*.png"))}
-        if figures:
-            self._run.log(figures)
+        self._run.log({f"figures/{path.stem}": wandb.Image(str(path)) for path in sorted(folder.glob("figures/*.png"))})
 
 
 def write_sweep(

@@ -59,7 +59,7 @@ def sections_of(axes: Sequence[str], metric: Metric) -> "list[Section]":
     from wandb_workspaces.reports.v2.interface import BarPlot, Config, LinePlot, MediaBrowser, WeavePanelSummaryTable
     from wandb_workspaces.workspaces.interface import Section
 
-    answer: list[Any] = [WeavePanelSummaryTable(table_name=table) for table in ("summary", "effects")]
+    answer: list[Any] = [WeavePanelSummaryTable(table_name=table) for table in ("ablation", "effects")]
     sections = [Section(name="The answer", panels=[*answer, MediaBrowser(media_keys=["figures/*"])], is_open=True)]
     for axis in axes:
         # A part of an axis stands beside its options.

@@ -26,7 +26,7 @@ def customers() -> pd.DataFrame:
     churns = score + (group == "plus") + 0.5 * random.normal(size=N) > 0.3
     frame = pd.DataFrame(
         {
-            "id": [f"C-{i * 7919 % 9973:05d}" for i in range(N)],
+            "id": [f"C-{i:05d}" for i in range(N)],
             "income": np.exp(9 + 0.3 * score),
             "plan": group,
             "visits": np.where(random.random(N) < 0.1, np.nan, random.poisson(3, N)),
@@ -53,8 +53,7 @@ def test_an_own_file_is_answered_with_its_page(tmp_path: Path, monkeypatch: pyte
     written = scarf_lightning.report([*asked], out="page")
     effects = written.tables["effects"].set_index(["what", "context"])
     control, scarf = "pretrain=none, method=control", "pretrain=scarf, method=control"
-    assert effects["answer"][control].to_dict() == dict.fromkeys(("all labels", "20 labels"), "reference")
-    assert (scarf, "20 labels") in effects.index
+    assert {(control, "all labels"), (scarf, "20 labels")} <= set(effects.index)
     # The answer that needs no model is a line of the table, and of no sentence.
     assert ("pretrain=none, method=constant", "all labels") in effects.index
     assert "method=constant" not in " ".join(written.answer)

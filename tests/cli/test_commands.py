@@ -20,19 +20,16 @@ from tests.processes import TINY, here
     ("arguments", "sentence"),
     [
         ("--trials 3", "--trials is not known; options have no dashes: trials=VALUE."),
-        ("--trials=3", "--trials=3 is not known; options have no dashes: trials=3."),
         ("-m pretrain=none,scarf lr=3", "lr is not an option. Did you mean learning_rate? The options are: "),
         ("trials=${x}", "trials: Interpolation key 'x' not found."),
         ("corruption.rate=0.3,${x}", ".*corruption.rate: Interpolation key 'x' not found."),
         ("paths.results=${oc.env:NOWHERE}", "paths.results: .*Environment variable 'NOWHERE' not found.*"),
         ("dataset.target='${x:1}' dataset.path=a.csv", "dataset.target: Unsupported interpolation type x."),
-        ("dataset.target='${' dataset.path=a.csv", "dataset.target: .* at input '${'."),
         (
             "-m corruption=mean,zero --cfg job",
             "This flag shows the configuration of one cell; give every option one",
         ),
         ("--experimental-rerun job.pickle", "--experimental-rerun reads a job that Hydra pickled"),
-        ("-m corruption=mean,zero --help", "This flag shows the configuration of one cell; give every option one"),
         (
             "corruption=maen --help",
             "corruption=maen is not an option. Did you mean mean? The options of ",
@@ -84,13 +81,12 @@ def slow(*case: str) -> Any:
         ("--help", "\nseed: 0 # seed of every random stream (int; [0, inf))\n"),
         ("corruption=gaussian -h", "\nsigma: 0.5 # standard deviation of the noise (float; (0, inf))\n"),
         ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
-        ("--cfg job pretrain=none", "pretrain:"), ("-c job pretrain=none", "pretrain:"),
+        ("-c job pretrain=none", "pretrain:"),
         ("trials=7 --cfg job pretrain=none", "trials: 7"),
-        ("--info defaults", "Defaults List"), ("-i defaults", "Defaults List"),
-        slow("--run plan=true", "1 cell: 1 waiting"), ("-r plan=true", "1 cell: 1 waiting"),
-        slow("--multirun plan=true seed=0,1", "2 cells: 2 waiting"),
+        ("-i defaults", "Defaults List"),
+        ("-r plan=true", "1 cell: 1 waiting"),
         slow("-m plan=true seed=0,1", "2 cells: 2 waiting"),
-        ("--shell-completion install=bash", "hydra_bash_completion"), ("-sc install=zsh", "hydra_bash_completion"),
+        ("-sc install=zsh", "hydra_bash_completion"),
     ],
 )  # fmt: skip
 def test_every_flag_of_hydra_shows_what_it_is_for(arguments: str, shown: str, tmp_path: Path) -> None:

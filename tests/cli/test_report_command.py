@@ -33,7 +33,6 @@ def config_dir(tmp_path: Path) -> Path:
     [
         (["results=results", "--config-dir"], "--config-dir/-cd: expected one argument.\n"),
         (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; it has files "),
-        (["results=results", "-cd", "away"], "--config-dir: there is no folder away; it has files "),
         (["sweeps=quick", "+experiment=short"], "experiment is not an option. "),
     ],
 )
@@ -64,10 +63,7 @@ def test_sections_of_ones_own_stand_on_the_page_and_in_its_command(tmp_path: Pat
     def mine(results: CellResults, row_of: RowOf) -> Section | None:
         return Section("mine", "My own section", [Paragraph("As it should be.")])
 
-    def nothing(results: CellResults, row_of: RowOf) -> Section | None:
-        return None
-
-    sections = [mine, nothing]
+    sections = [mine, lambda results, row_of: None]
     written = scarf_lightning.report(results=tmp_path / "results", out=tmp_path / "page", sections=sections)
 
     page = unescape(written.index.read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@ import re
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -25,42 +26,27 @@ def cells(tmp_path: Path) -> list[Cell]:
     return found
 
 
-class Clock:
-    """Time that passes when it is told to."""
-
-    now = 1000.0
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    its = Clock()
-    monkeypatch.setattr(time, "monotonic", lambda: its.now)
-    return its
-
-
-def watching(
-    cells: list[Cell], *, terminal: bool, width: int = 120, clock: Clock | None = None
-) -> tuple[SweepProgress, io.StringIO]:
+def watching(cells: list[Cell], *, terminal: bool, **options: Any) -> tuple[SweepProgress, io.StringIO]:
     out = io.StringIO()
-    get_time = None if clock is None else lambda: clock.now
-    console = Console(file=out, force_terminal=terminal, width=width, color_system=None, get_time=get_time)
+    console = Console(file=out, force_terminal=terminal, color_system=None, **options)
     return SweepProgress(make_plan(survey(cells)), console), out
 
 
-def test_a_file_gets_a_line_of_progress_a_minute(cells: list[Cell], clock: Clock) -> None:
-    progress, out = watching(cells, terminal=False, clock=clock)
+def test_a_file_gets_a_line_of_progress_a_minute(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    progress, out = watching(cells, terminal=False, width=120, get_time=lambda: now[0])
 
     finish(cells[1])
-    clock.now += 30
+    now[0] += 30
     progress.look()
     assert out.getvalue() == ""
     finish(cells[2])
     keep_failure(cells[3].results, cells[3].key, "x", UsageError("y."))
-    clock.now += 40
-    progress.look()
-    # No line says that nothing has changed.
-    clock.now += 3600
-    progress.look()
+    # Nothing has changed at the second look, of which no line says so.
+    for seconds in (40, 3600):
+        now[0] += seconds
+        progress.look()
 
     assert out.getvalue() == "4 of 6 trials done, 1 cell failed, 0:01:10 gone\n"
 

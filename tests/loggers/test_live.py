@@ -34,28 +34,25 @@ def test_means_over_trials_are_sent_after_each_epoch(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("moment", ["open", "log", "close"])
 def test_a_server_that_goes_away_stops_no_training(
-    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(OPEN_RUN, FakeRun(fails=moment).opened)
-    with live_curves(ONLINE, tmp_path, "id", "name", "group") as tell:
+    with live_curves(ONLINE, tmp_path, "id", "iris mean", "group") as tell:
         assert (tell is None) == (moment == "open")
         if tell is not None:
             tell("pretrain", records(1, 1.0))
+    assert ("no curves of iris mean" in capsys.readouterr().err) == (moment == "open")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        LoggerSettings(),
-        LoggerSettings(wandb=WandbSettings(write=True)),
-        LoggerSettings(others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}}),
-    ],
-)
-def test_where_nobody_looks_nothing_is_opened(
-    settings: LoggerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_mistake_in_the_code_is_not_taken_for_a_server_that_goes_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = FakeRun()
-    monkeypatch.setattr(OPEN_RUN, run.opened)
+    monkeypatch.setattr(OPEN_RUN, lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError), live_curves(ONLINE, tmp_path, "id", "name", "group"):
+        pass
+
+
+@pytest.mark.parametrize("settings", [LoggerSettings(), LoggerSettings(wandb=WandbSettings(write=True))])
+def test_where_nobody_looks_nothing_is_opened(settings: LoggerSettings, tmp_path: Path) -> None:
     with live_curves(settings, tmp_path, "id", "name", "group") as tell:
         assert tell is None
-    assert run.asked == {}

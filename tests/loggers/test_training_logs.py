@@ -46,14 +46,10 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
     for run in found:
         cell = load_cell(run.id, results)
         assert (run.group, run.exit_code) == (f"corruption {date.today().isoformat()}", 0)
-        made = {name: run.config.pop(name) for name in ("command", "commit")}
-        assert made["command"].startswith("python train.py trials=2 ")
-        added = {"fingerprint": cell.fingerprint, "trials": 2}
-        # The path of a home names a user.
-        assert run.config == {name: value for name, value in cell.config.items() if name != "paths"} | added
+        assert run.config["command"].startswith("python train.py trials=2 ")
+        assert "paths" not in run.config, "the path of a home names a user"
+        assert run.config["corruption"] == cell.config["corruption"]
         assert run.summary["accuracy"] == pytest.approx(cell.trials["accuracy"].mean(), rel=1e-15)
-        for phase in ("pretrain", "finetune"):
-            assert len(run.curve(f"{phase}/validation_loss_mean")) == 2
     assert not (tmp_path / "wandb").exists()
 
 

@@ -84,28 +84,27 @@ def test_wandb_holds_what_the_view_says_also_of_a_cell_that_has_grown(results: P
 
 @pytest.mark.slow
 def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open_or_fails(results: Path) -> None:
-    cells = [finished(results, seed=seed).fingerprint for seed in range(3)]
-    views = [cell_view(cell, results, group="cells") for cell in cells]
-    views[2] = cell_view(cells[2], results, group="cells", failure="Traceback: diverged")
+    views = [cell_view(finished(results, seed=seed).fingerprint, results, group="cells") for seed in range(2)]
+    views[1] = replace(views[1], failure="Traceback: diverged")
     with open_run(WandbSettings(), results, "outer", {"name": "outer", "group": "other"}) as outer:
         for view in (*views, views[0]):  # the later view replaces the earlier one
             assert write_views(view, results, WANDB) == []
         outer.experiment.log({"own": 1})
-    described = {"name": "broken", "group": "g"}
-    with pytest.raises(OSError, match="disk"), open_run(WandbSettings(), results, "broken", described):
+    with (
+        pytest.raises(OSError, match="disk"),
+        open_run(WandbSettings(), results, "broken", {"name": "b", "group": "g"}),
+    ):
         raise OSError("disk")
     found = {run.id: run for run in runs(results)}
-    assert len(found) == len(runs(results)) == 5
+    assert len(found) == len(runs(results)) == 4
     assert found["outer"].history == [{"own": 1}]
     assert all(len(found[view.id].curve("pretrain/validation_loss_mean")) == 2 for view in views)
-    assert (found[cells[2]].exit_code, found[cells[2]].notes) == (1, "Traceback: diverged")
-    assert [found[id].exit_code for id in ("outer", *cells[:2], "broken")] == [0, 0, 0, 1]
+    assert [found[id].exit_code for id in ("outer", views[0].id, views[1].id, "broken")] == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize(
     ("shown", "failure", "place"),
     [
-        (None, None, "finetune/"),
         ({"trials": 2}, None, None),
         ({"trials": 1}, None, "2 trials/finetune/"),
         (None, "Traceback: diverged", "finetune/"),
@@ -121,14 +120,10 @@ def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
     assert write_views(replace(view, failure=failure), results, online) == []
     described = (run.asked["id"], run.asked["name"], run.asked["group"], run.config)
     assert described == (view.id, view.name, view.group, view.config)
-    curves = mean_curves(view.curves)["finetune"]
     drawn = [each for each in run.logged if any("finetune/" in key for key in each)]
-    if place is None:
-        assert drawn == []
-    else:
-        assert [each["epoch"] for each in drawn] == curves.index.tolist()
-        for name, values in curves.items():
-            assert [each[f"{place}{name}"] for each in drawn] == pytest.approx(values.tolist())
+    losses = mean_curves(view.curves)["finetune"]["validation_loss_mean"].tolist()
+    expected = [] if place is None else losses
+    assert [each[f"{place}validation_loss_mean"] for each in drawn] == pytest.approx(expected)
     assert {name: run.summary[name] for name in view.summary} == view.summary
     assert (run.asked["failed"], run.asked.get("notes")) == (failure is not None, failure)
 
@@ -141,15 +136,15 @@ def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellVie
 
 
 @pytest.mark.slow
-def test_online_without_a_login_and_folders_that_cannot_be_written_are_named(view: CellView, results: Path) -> None:
+def test_online_without_a_login_is_named_and_keeps_no_other_from_being_written(view: CellView, results: Path) -> None:
     (problem,) = write_views(view, results, replace(BOTH, wandb=ONLINE))
-    assert problem == (
-        f"wdbc defaults ({view.id}) is not in W&B: nobody is logged in; run `wandb login`, or use "
-        "logger.wandb.mode=offline."
-    )
+    assert problem.startswith(f"wdbc defaults ({view.id}) is not in W&B: nobody is logged in; run `wandb login`")
     assert runs(results) == []
     assert list((results / "csv").glob("*/*/metrics.csv"))
-    (results / "csv").rename(results / "old csv")
+
+
+@pytest.mark.slow
+def test_folders_that_cannot_be_written_are_named(view: CellView, results: Path) -> None:
     for name in ("csv", "wandb"):
         (results / name).touch()
     called = f"{view.name} ({view.id})"
