@@ -1,7 +1,5 @@
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 import torch
@@ -9,12 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule, batch_bounds
+from scarf_lightning.data.datamodule import Examples, StackDataModule, batch_bounds
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, RowRules, prepare_trials
 from scarf_lightning.randomness import Purpose, Roster, Streams
+
+TRIALS = (0, 3, 4, 7)
+Function = Callable[[Tensor], Tensor]
 
 
 @given(n=st.integers(1, 400), size=st.integers(2, 130))
@@ -23,13 +24,7 @@ def test_batches_hold_every_example_once(n: int, size: int) -> None:
     assert [i for start, end in bounds for i in range(start, end)] == list(range(n))
     lengths = [end - start for start, end in bounds]
     assert all(length == size for length in lengths[:-1])
-    assert lengths[-1] <= size + 1
-    assert min(lengths) > 1 or n == 1, "a last row alone joins the batch before it"
-    assert len(bounds) == max(1, -(-n // size) - (n % size == 1 and n > size))
-    assert (batch_bounds(9, 4), batch_bounds(10, 4)) == ([(0, 4), (4, 9)], [(0, 4), (4, 8), (8, 10)])
-
-
-TRIALS = (0, 3, 4, 7)
+    assert 1 < lengths[-1] <= size + 1 or n == 1, "a last row alone joins the batch before it"
 
 
 def targets_of(rows: Tensor) -> Tensor:
@@ -59,42 +54,29 @@ class Served:
         return torch.cat([batch.rows for batch in self.datamodule.training_examples()], dim=1)
 
 
-@pytest.fixture
-def make(mixed_table: Table) -> Callable[..., Served]:
-    def make_datamodule(
-        trials: Sequence[int] = TRIALS, *, targets: Callable[[Tensor], Tensor] | None = targets_of, **options: Any
-    ) -> Served:
-        streams = Streams(0, mixed_table.n_labelled)
-        fit_on = options.pop("fit_on", "all")
-        data = prepare_trials(mixed_table, trials, streams, RowRules(Full()), scaling=ZScore(), fit_on=fit_on)
-        train, validation = torch.from_numpy(data.train), torch.from_numpy(data.validation)
-        examples = Examples(train, targets and targets(train), weights_of(train))
-        roster = Roster(len(trials))
-        served = Served(
-            StackDataModule(DeviceTable(mixed_table, data.preprocessing, device="cpu", dtype=torch.float64)),
-            examples,
-            Examples(validation, targets_of(validation)),
-            roster,
-        )
-        served.datamodule.serve(
-            served.train,
-            served.validation,
-            order=streams.torch(trials, Purpose.FINETUNE_ORDER, roster=roster),
-            roster=roster,
-            **{"batch_size": 8, "validation_batch_size": 4} | options,
-        )
-        return served
-
-    return make_datamodule
-
-
 Make = Callable[..., Served]
 
 
-def serve_again(served: Served, datamodule: StackDataModule, roster: Roster) -> None:
-    """The same examples once more, in another order and with validation batches of the usual size."""
-    order = Streams(1, 50).torch(TRIALS, Purpose.FINETUNE_ORDER, roster=roster)
-    datamodule.serve(served.train, served.validation, batch_size=8, order=order, roster=roster)
+@pytest.fixture
+def make(mixed_table: Table) -> Make:
+    def make_datamodule(
+        trials: Sequence[int] = TRIALS, *, targets: Function | None = targets_of, fit_on: str = "all", **sizes: int
+    ) -> Served:
+        streams = Streams(0, mixed_table.n_labelled)
+        data = prepare_trials(mixed_table, trials, streams, RowRules(Full()), scaling=ZScore(), fit_on=fit_on)
+        train, validation = torch.from_numpy(data.train), torch.from_numpy(data.validation)
+        served = Served(
+            StackDataModule(DeviceTable(mixed_table, data.preprocessing, device="cpu", dtype=torch.float64)),
+            Examples(train, targets and targets(train), weights_of(train)),
+            Examples(validation, targets_of(validation)),
+            Roster(len(trials)),
+        )
+        order = streams.torch(trials, Purpose.FINETUNE_ORDER, roster=served.roster)
+        sizes = {"batch_size": 8, "validation_batch_size": 4} | sizes
+        served.datamodule.serve(served.train, served.validation, order=order, roster=served.roster, **sizes)
+        return served
+
+    return make_datamodule
 
 
 def test_lightning_is_given_all_epochs_and_a_validation_as_one_item_each(make: Make) -> None:
@@ -103,7 +85,6 @@ def test_lightning_is_given_all_epochs_and_a_validation_as_one_item_each(make: M
     training, validation = served.train_dataloader(), served.val_dataloader()
     assert (len(training), len(validation)) == (1, 1)
     (epochs,), (batches,) = training, validation
-
     passes = [(next(epochs), again.training_examples()), (next(epochs), again.training_examples())]
     for got, expected in [*passes, (batches, again.validation_examples())]:
         for batch, examples in zip(got, expected, strict=True):
@@ -113,8 +94,7 @@ def test_lightning_is_given_all_epochs_and_a_validation_as_one_item_each(make: M
 
 def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Make) -> None:
     """So an epoch is a permutation of a trial's examples, whatever other trials are in the stack."""
-    served = make()
-    streams = Streams(0, mixed_table.n_labelled)
+    served, streams = make(), Streams(0, mixed_table.n_labelled)
     plain = [torch.Generator().manual_seed(streams.seed_of(trial, Purpose.FINETUNE_ORDER)) for trial in TRIALS]
     for _ in range(2):
         drawn = torch.stack([torch.randperm(42, generator=generator) for generator in plain])
@@ -126,57 +106,46 @@ def test_a_trials_batches_are_the_same_after_others_have_left(make: Make, kept: 
     whole, left = make(fit_on="train"), make(fit_on="train")
     assert torch.equal(left.epoch(), whole.epoch())
     left.roster.keep(kept)
-    all_of_them, those_left = whole.datamodule, left.datamodule
-    for _ in range(2):
-        for expected, got in zip(all_of_them.training_examples(), those_left.training_examples(), strict=True):
-            assert torch.equal(got.rows, expected.rows[kept])
-            x = all_of_them.fetch(expected).x
-            assert torch.equal(those_left.fetch(got).x, x[kept])
-        for expected, got in zip(all_of_them.validation_examples(), those_left.validation_examples(), strict=True):
+    for name in ("training_examples", "validation_examples") * 2:
+        passes = (getattr(served.datamodule, name)() for served in (whole, left))
+        for expected, got in zip(*passes, strict=True):
             assert torch.equal(got.rows, expected.rows[kept])
             assert torch.equal(got.targets, expected.targets[kept])
+            assert torch.equal(left.datamodule.fetch(got).x, whole.datamodule.fetch(expected).x[kept])
 
 
 @pytest.mark.parametrize("targets", [targets_of, soft_targets_of, None], ids=["hard", "soft", "none"])
-def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Tensor], Tensor] | None) -> None:
+@pytest.mark.parametrize("kept", [[0, 1, 2, 3], [3, 1]])
+def test_targets_and_weights_follow_their_rows(make: Make, targets: Function | None, kept: list[int]) -> None:
     served = make(targets=targets)
-    for kept in ([0, 1, 2, 3], [3, 1]):
-        served.roster.keep(kept)
-        for batch in served.datamodule.training_examples():
-            assert len(batch.rows) == len(kept)
-            assert batch.targets is None if targets is None else torch.equal(batch.targets, targets(batch.rows))
-            assert torch.equal(batch.weights, weights_of(batch.rows))
-        for batch in served.datamodule.validation_examples():
-            assert len(batch.rows) == len(kept)
-            assert torch.equal(batch.targets, targets_of(batch.rows))
-            assert batch.weights is None
+    served.roster.keep(kept)
+    for batch in served.datamodule.training_examples():
+        assert len(batch.rows) == len(kept)
+        assert batch.targets is None if targets is None else torch.equal(batch.targets, targets(batch.rows))
+        assert torch.equal(batch.weights, weights_of(batch.rows))
+    for batch in served.datamodule.validation_examples():
+        assert torch.equal(batch.targets, targets_of(batch.rows))
+        assert batch.weights is None
 
 
-def test_validation_goes_through_its_rows_in_their_order_and_draws_nothing(make: Make) -> None:
-    served, quiet = make(), make()
+@pytest.mark.parametrize(("size", "widths"), [(4, [4, 2]), (5, [6]), (1024, [6])])
+def test_validation_goes_through_its_rows_in_their_order_and_draws_nothing(
+    make: Make, size: int, widths: list[int]
+) -> None:
+    served, quiet = make(validation_batch_size=size), make()
     for _ in range(2):
         batches = list(served.datamodule.validation_examples())
-        assert [batch.rows.shape for batch in batches] == [(4, 4), (4, 2)]
+        assert [batch.rows.shape[1] for batch in batches] == widths, "a last row joins the batch before it"
         assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), served.validation.rows)
         assert torch.equal(served.epoch(), quiet.epoch())
-    assert (served.datamodule.n_validation, served.datamodule.n_validation_batches) == (6, 2)
-    (joined,) = make(validation_batch_size=5).datamodule.validation_examples()
-    assert joined.rows.shape == (4, 6), "a last row joins the batch before it"
-    default = StackDataModule(served.datamodule.table)
-    serve_again(served, default, Roster(4))
-    assert len(list(default.validation_examples())) == 1
+    assert (served.datamodule.n_validation, served.datamodule.n_validation_batches) == (6, len(widths))
 
 
 @pytest.mark.parametrize("fit_on", ["all", "train"])
-def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, fit_on: str) -> None:
-    datamodule = make(fit_on=fit_on).datamodule
-    streams = Streams(0, mixed_table.n_labelled)
-    data = prepare_trials(mixed_table, TRIALS, streams, RowRules(Full()), scaling=ZScore(), fit_on=fit_on)
-    for index in itertools.chain(datamodule.training_examples(), datamodule.validation_examples()):
-        batch = datamodule.fetch(index)
-        assert isinstance(batch, Batch)
+def test_a_batch_holds_the_features_of_its_rows(make: Make, fit_on: str) -> None:
+    served = make(fit_on=fit_on).datamodule
+    for index in (*served.training_examples(), *served.validation_examples()):
+        batch = served.fetch(index)
         assert batch.targets is index.targets
         assert batch.weights is index.weights
-        for t in range(4):
-            expected = data.preprocessing.apply(mixed_table.values, t)[index.rows[t]]
-            torch.testing.assert_close(batch.x[t], torch.from_numpy(expected), rtol=1e-12, atol=1e-12)
+        assert torch.equal(batch.x, served.table.rows(index.rows, Roster(4)))

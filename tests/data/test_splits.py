@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from scarf_lightning.data.copies import PARTS
 from scarf_lightning.data.splits import (
@@ -19,43 +20,25 @@ from scarf_lightning.data.splits import (
     Stratified,
     Time,
     cut_rows,
-)
+)  # fmt: skip
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from scarf_lightning.randomness import Purpose, Streams
+
+shuffled = pytest.mark.parametrize("splitting", [Random(), Stratified()], ids=lambda each: each.name)
+seeds = st.integers(0, 999)
 
 
-@given(n=st.integers(10, 3000), seed=st.integers(0, 2**32))
-def test_a_split_holds_every_row_once_in_the_papers_shares(n: int, seed: int) -> None:
-    split = cut_rows(np.arange(n), np.random.default_rng(seed), np.arange(n))
-    parts = [split.train, split.validation, split.test]
-    assert (np.sort(np.concatenate(parts)) == np.arange(n)).all()
-    assert all(part.dtype == np.int64 for part in parts)
-    assert abs(len(split.train) - 0.7 * n) <= 1
-    assert abs(len(split.validation) - 0.1 * n) <= 0.5
-    assert abs(len(split.test) - 0.2 * n) <= 0.5
+def papers(n: int, random: np.random.Generator | int) -> Split:
+    """The paper's split of n rows."""
+    return cut_rows(np.arange(n), np.random.default_rng(random), np.arange(n))
 
 
-def test_every_row_is_as_likely_in_every_part_and_trials_have_splits_of_their_own() -> None:
-    n, repeats = 20, 1000
-    counts = np.zeros((3, n))
-    random = np.random.default_rng(1)
-    for _ in range(repeats):
-        split = cut_rows(np.arange(n), random, np.arange(n))
-        for part, rows in enumerate((split.train, split.validation, split.test)):
-            counts[part, rows] += 1
-    for share, observed in zip((0.7, 0.1, 0.2), counts, strict=True):
-        deviation = np.sqrt(repeats * share * (1 - share))
-        assert (np.abs(observed - repeats * share) < 5 * deviation).all()
-    split = cut_rows(np.arange(10), np.random.default_rng(0), np.arange(10))
-    assert [len(getattr(split, part)) for part in PARTS] == [7, 1, 2], "the smallest table has a row in every part"
+def rows_of(split: Split) -> list[Any]:
+    return [getattr(split, part) for part in PARTS]
 
-    streams = Streams(0, 200)
-    tests = {
-        tuple(np.sort(cut_rows(np.arange(200), streams.numpy(t, Purpose.SPLIT), np.arange(200)).test))
-        for t in range(30)
-    }
-    assert len(tests) == 30
+
+def sizes_of(split: Split) -> tuple[int, ...]:
+    return tuple(map(len, rows_of(split)))
 
 
 def table_of(labels: Any, split_by: Any = None) -> Table:
@@ -66,79 +49,93 @@ def table_of(labels: Any, split_by: Any = None) -> Table:
     return Table.from_frame(features, target, categorical=[False], name="t", source="test:t", split_by=values)
 
 
-def labels_of(n: int, *, unlabelled: float = 0.0, seed: int = 0) -> list[Any]:
+def labels_of(n: int, *, unlabelled: float = 0.0, seed: int = 0) -> Any:
     random = np.random.default_rng(seed)
-    return [None if random.random() < unlabelled else "abc"[random.choice(3, p=[0.6, 0.3, 0.1])] for _ in range(n)]
+    labels = random.choice(np.array(list("abc"), dtype=object), n, p=[0.6, 0.3, 0.1])
+    return np.where(random.random(n) < unlabelled, None, labels)
 
 
 def cut(splitting: Splitting, table: Table, seed: int = 0) -> Split:
     return splitting.split(table, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("splitting", [Random(), Stratified()], ids=lambda each: each.name)
+@given(n=st.integers(10, 3000), seed=seeds)
+def test_a_split_holds_every_row_once_in_the_papers_shares(n: int, seed: int) -> None:
+    split = papers(n, seed)
+    assert_array_equal(np.sort(np.concatenate(rows_of(split))), np.arange(n))
+    assert (np.abs(np.array(sizes_of(split)) - [0.7 * n, 0.1 * n, 0.2 * n]) <= [1, 0.5, 0.5]).all()
+    assert min(sizes_of(split)) > 0
+
+
+def test_every_row_is_as_likely_in_every_part() -> None:
+    n, repeats, random = 20, 1000, np.random.default_rng(1)
+    counts = np.zeros((3, n))
+    for _ in range(repeats):
+        for part, rows in enumerate(rows_of(papers(n, random))):
+            counts[part, rows] += 1
+    shares = np.array([[0.7], [0.1], [0.2]])
+    assert (np.abs(counts - repeats * shares) < 5 * np.sqrt(repeats * shares * (1 - shares))).all()
+
+
+@shuffled
 @settings(max_examples=15)
-@given(n=st.integers(60, 300), seed=st.integers(0, 99))
+@given(n=st.integers(60, 300), seed=seeds)
 def test_rows_without_a_label_train_and_the_others_are_split(splitting: Splitting, n: int, seed: int) -> None:
     table = table_of(labels_of(n, unlabelled=0.6, seed=seed))
     split = cut(splitting, table, seed)
-    assert (np.sort(np.concatenate([split.train, split.validation, split.test])) == np.arange(n)).all()
-    n_labelled = n - table.n_unlabelled
-    assert (table.labels[np.concatenate([split.validation, split.test])] >= 0).all()
+    assert_array_equal(np.sort(np.concatenate(rows_of(split))), np.arange(n))
+    assert table.is_labelled[[*split.validation, *split.test]].all()
     slack = 0.5 if splitting.name == "random" else 1.5  # of each of three classes half a row
-    assert abs(len(split.validation) - 0.1 * n_labelled) <= slack
-    assert abs(len(split.test) - 0.2 * n_labelled) <= slack
+    shares = np.array([0.1, 0.2]) * table.n_labelled
+    assert (np.abs(np.array(sizes_of(split)[1:]) - shares) <= slack).all()
 
 
 def test_strata_have_their_share_of_every_part() -> None:
-    labels = ["a"] * 600 + ["b"] * 300 + ["c"] * 100
-    split = cut(Stratified(), table_of(labels))
-    for part, share in (("train", 0.7), ("validation", 0.1), ("test", 0.2)):
-        rows = getattr(split, part)
-        assert np.bincount(np.digitize(rows, [600, 900])).tolist() == [600 * share, 300 * share, 100 * share]
-        assert (np.diff(np.digitize(rows, [600, 900])) < 0).any(), "in random order, not class by class"
+    split = cut(Stratified(), table_of(["a"] * 600 + ["b"] * 300 + ["c"] * 100))
+    for rows, share in zip(rows_of(split), (0.7, 0.1, 0.2), strict=True):
+        classes = np.digitize(rows, [600, 900])
+        assert np.bincount(classes).tolist() == [600 * share, 300 * share, 100 * share]
+        assert (np.diff(classes) < 0).any(), "in random order, not class by class"
 
 
 @settings(max_examples=15)
-@given(seed=st.integers(0, 999), n_groups=st.integers(12, 40), unlabelled=st.sampled_from([0.0, 0.5]))
+@given(seed=seeds, n_groups=st.integers(12, 40), unlabelled=st.sampled_from([0.0, 0.5]))
 def test_groups_are_not_parted(seed: int, n_groups: int, unlabelled: float) -> None:
     groups = np.random.default_rng(seed).integers(n_groups, size=400)
     table = table_of(labels_of(400, unlabelled=unlabelled, seed=seed), groups)
     split = cut(Group(), table, seed)
-    of_part = [set(groups[getattr(split, part)]) for part in PARTS]
+    of_part = [set(groups[rows]) for rows in rows_of(split)]
     assert sum(map(len, of_part)) == len(set.union(*of_part))
-    for rows in (split.validation, split.test):
-        assert (table.labels[rows] >= 0).all()
-    unused = np.setdiff1d(np.arange(400), np.concatenate([split.train, split.validation, split.test]))
-    assert (table.labels[unused] == -1).all(), "but for unlabelled rows of validation and test groups, all are used"
+    assert table.is_labelled[[*split.validation, *split.test]].all()
+    unused = np.setdiff1d(np.arange(400), np.concatenate(rows_of(split)))
+    assert not table.is_labelled[unused].any(), "but for unlabelled rows of validation and test groups, all are used"
 
 
 def test_many_small_groups_come_close_to_the_papers_shares_and_rows_without_one_are_alone() -> None:
-    groups = np.arange(1000) // 4.0
-    groups[900:] = np.nan
+    groups = np.where(np.arange(1000) < 900, np.arange(1000) // 4, np.nan)
     split = cut(Group(), table_of(labels_of(1000), groups))
-    sizes = [len(getattr(split, part)) for part in PARTS]
-    assert np.abs(np.array(sizes) - [700, 100, 200]).max() <= 4
-    assert {part: (getattr(split, part) >= 900).any() for part in PARTS} == dict.fromkeys(PARTS, True)
+    assert np.abs(np.array(sizes_of(split)) - [700, 100, 200]).max() <= 4
+    assert all((rows >= 900).any() for rows in rows_of(split))
+
+
+def test_trials_part_other_groups() -> None:
     twenty = table_of(labels_of(400), np.arange(400) % 20)
-    assert len({tuple(np.sort(cut(Group(), twenty, seed).test)) for seed in range(20)}) > 15, "trials part other groups"
+    assert len({tuple(np.sort(cut(Group(), twenty, seed).test)) for seed in range(20)}) > 15
 
 
 def test_time_goes_forward() -> None:
-    random = np.random.default_rng(0)
-    times = random.permutation(200).astype(float)
+    times = np.random.default_rng(0).permutation(200).astype(float)
     labels = labels_of(200, unlabelled=0.3)
-    times[[i for i, label in enumerate(labels) if label is None][:5]] = np.nan
+    unlabelled = np.flatnonzero(labels == None)  # noqa: E711 - of each label
+    times[unlabelled[:5]] = np.nan
     table = table_of(labels, times)
     split = cut(Time("day"), table)
-    known = split.train[table.labels[split.train] >= 0]
+    known = split.train[table.is_labelled[split.train]]
     assert times[known].max() < times[split.validation].min()
     assert times[split.validation].max() < times[split.test].min()
-    n_labelled = 200 - table.n_unlabelled
-    assert (len(split.validation), len(split.test)) == (round(0.1 * n_labelled), round(0.2 * n_labelled))
-    unlabelled = np.flatnonzero(table.labels < 0)
+    assert sizes_of(split)[1:] == (round(0.1 * table.n_labelled), round(0.2 * table.n_labelled))
     past = unlabelled[~(times[unlabelled] > times[known].max())]
     assert set(split.train) == {*known, *past}, "no unlabelled row of the future, and all others"
-    assert np.isnan(times[split.train]).sum() == 5
 
 
 @pytest.mark.parametrize("n_days", [3, 7, 40])
@@ -146,13 +143,11 @@ def test_rows_of_one_time_stay_together_and_test_rows_in_the_order_of_time(n_day
     """Each trial shuffles the rows of the other parts; a report takes blocks of the test rows in their order, those of
     one time in the table's."""
     days = np.random.default_rng(n_days).integers(n_days, size=200).astype(float)
-    table = table_of(labels_of(200), days)
-    first, second = (cut(Time("day"), table, seed) for seed in range(2))
-    parts = [set(days[getattr(first, part)]) for part in PARTS]
-    assert sum(map(len, parts)) == n_days, "no time is in two parts"
-    assert sum(len(getattr(first, part)) for part in PARTS) == 200
+    first, second = (cut(Time("day"), table_of(labels_of(200), days), seed) for seed in range(2))
+    assert sum(len(set(days[rows])) for rows in rows_of(first)) == n_days, "no time is in two parts"
+    assert sum(sizes_of(first)) == 200
     assert first.test.tolist() == sorted(first.test, key=lambda row: (days[row], row))
-    assert (first.test == second.test).all()
+    assert_array_equal(first.test, second.test)
     assert (first.train != second.train).any()
 
 
@@ -164,6 +159,15 @@ def test_parts_that_are_given(splitting: Splitting) -> None:
     assert sorted(split.train) == [*range(20), 30, 31], "an unlabelled test row is not used"
     assert sorted(split.validation) == list(range(20, 24))
     assert sorted(split.test) == list(range(24, 30))
+
+
+@pytest.mark.parametrize("splitting", [Column("part"), Files(test="t.csv")], ids=lambda each: each.name)
+def test_a_tenth_of_the_labelled_training_rows_validates_if_none_are_given(splitting: Splitting) -> None:
+    table = table_of([*labels_of(40), *[None] * 20], [0.0] * 30 + [2.0] * 10 + [0.0] * 20)
+    splits = [cut(splitting, table, seed) for seed in range(9)]
+    assert {sizes_of(split) for split in splits} == {(47, 3, 10)}
+    assert all(table.is_labelled[split.validation].all() for split in splits)
+    assert len({tuple(np.sort(split.validation)) for split in splits}) > 5, "other rows in every trial"
 
 
 @pytest.mark.parametrize(
@@ -179,65 +183,48 @@ def test_what_makes_no_three_parts_is_refused(splitting: Splitting, split_by: An
         cut(splitting, table_of(labels_of(30), split_by))
 
 
-def test_sizes_are_equal_in_all_trials_unless_it_says_otherwise() -> None:
+@pytest.mark.parametrize("splitting", [Random(), Stratified(), Time(), Group()], ids=lambda each: each.name)
+def test_sizes_are_equal_in_all_trials_unless_it_says_otherwise(splitting: Splitting) -> None:
     table = table_of(labels_of(400, unlabelled=0.4), np.arange(400) % 90)
-    for splitting in (Random(), Stratified(), Time(), Group()):
-        sizes = {tuple(len(getattr(cut(splitting, table, seed), part)) for part in PARTS) for seed in range(8)}
-        assert (len(sizes) > 1) == splitting.is_ragged(table)
-
-
-def copied(n_distinct: int, n_times: Any, labels: Any = None, *, seed: int = 0) -> Table:
-    """A table of distinct rows, each so many times, in random order."""
-    row = np.random.default_rng(seed).permutation(np.repeat(np.arange(n_distinct), n_times))
-    target = pd.Series(np.array(list("abc"))[row % 3] if labels is None else labels, name="y")
-    features = pd.DataFrame({"x": row / 8, "gap": np.where(row % 2, row, np.nan)})
-    return Table.from_frame(features, target, categorical=[False] * 2, name="t", source="test:t")
-
-
-def are_together(split: Split, table: Table) -> bool:
-    """Whether no row of a part has a copy with a label in another part."""
-    labelled = [part[table.is_labelled[part]] for part in (split.train, split.validation, split.test)]
-    parts = [set(table.alike[rows]) for rows in labelled]
-    return len(set.union(*parts)) == sum(map(len, parts))
-
-
-shuffled = pytest.mark.parametrize("splitting", [Random(), Stratified()], ids=lambda each: each.name)
+    sizes = {sizes_of(cut(splitting, table, seed)) for seed in range(8)}
+    assert (len(sizes) > 1) == splitting.is_ragged(table)
 
 
 @shuffled
 @settings(max_examples=10)
-@given(seed=st.integers(0, 999), n=st.integers(60, 300), unlabelled=st.sampled_from([0.0, 0.4]))
+@given(seed=seeds, n=st.integers(60, 300), unlabelled=st.sampled_from([0.0, 0.4]))
 def test_a_table_without_copies_is_split_as_if_nobody_looked_for_them(
     splitting: Shuffled, seed: int, n: int, unlabelled: float
 ) -> None:
     table = table_of(labels_of(n, unlabelled=unlabelled, seed=seed))
-    found, expected = (cut(rule, table, seed) for rule in (splitting, replace(splitting, copies="apart")))
-    for part in PARTS:
-        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+    expected = rows_of(cut(replace(splitting, copies="apart"), table, seed))
     assert not splitting.is_ragged(table)
     if splitting.name == "random" and not unlabelled:
-        papers = cut_rows(np.arange(n), np.random.default_rng(seed), np.arange(n))
-        for part in PARTS:
-            np.testing.assert_array_equal(getattr(found, part), getattr(papers, part))
+        order = np.random.default_rng(seed).permutation(n)
+        tested = n - round(0.2 * n)
+        expected = np.split(order, [tested - round(0.1 * n), tested])
+    for found, rows in zip(rows_of(cut(splitting, table, seed)), expected, strict=True):
+        assert_array_equal(found, rows)
 
 
 @shuffled
 @settings(max_examples=10)
 @given(
-    seed=st.integers(0, 999),
+    seed=seeds,
     n_times=st.lists(st.integers(1, 12), min_size=40, max_size=120),
     unlabelled=st.sampled_from([0.0, 0.3]),
 )
 def test_copies_stay_in_one_part_and_promised_sizes_are_kept(
     splitting: Shuffled, seed: int, n_times: list[int], unlabelled: float
 ) -> None:
-    labels = np.array(labels_of(sum(n_times), unlabelled=unlabelled, seed=seed), dtype=object)
-    table = copied(len(n_times), n_times, labels, seed=seed)
+    row = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(n_times)), n_times))
+    target = pd.Series(labels_of(len(row), unlabelled=unlabelled, seed=seed), name="y")
+    features = pd.DataFrame({"x": row / 8, "gap": np.where(row % 2, row, np.nan)})
+    table = Table.from_frame(features, target, categorical=[False] * 2, name="t", source="test:t")
     splits = [cut(splitting, table, trial) for trial in range(4)]
     for split in splits:
-        rows = np.concatenate([split.train, split.validation, split.test])
-        assert (np.sort(rows) == np.arange(len(labels))).all()
-        assert are_together(split, table)
-        assert table.is_labelled[np.concatenate([split.validation, split.test])].all()
-    sizes = {(len(split.validation), len(split.test)) for split in splits}
-    assert splitting.is_ragged(table) or len(sizes) == 1
+        assert_array_equal(np.sort(np.concatenate(rows_of(split))), np.arange(len(row)))
+        assert table.is_labelled[[*split.validation, *split.test]].all()
+        distinct = [set(row[rows[table.is_labelled[rows]]]) for rows in rows_of(split)]
+        assert sum(map(len, distinct)) == len(set.union(*distinct)), "no row has a copy with a label in another part"
+    assert splitting.is_ragged(table) or len(set(map(sizes_of, splits))) == 1

@@ -9,30 +9,27 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from scarf_lightning.data.sources.source import DiabetesSource
 from scarf_lightning.data.splits import Stratified
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.targets import Classes, Number, leading_metric, read_target, target_from_plain
+from scarf_lightning.data.targets import Classes, Number, ReadTarget, leading_metric, read_target, target_from_plain
 from scarf_lightning.data.trials import Noise30
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 
-STREAMS = Streams(0, 200)
+NUMBER = Number("y")
 
 
-def series(values: Any) -> "pd.Series[Any]":
-    return pd.Series(values, name="y")
-
-
-def read(values: Any, kind: str | None = "number") -> Any:
-    return read_target(series(values), "t.csv", kind)
+def read(values: Any, kind: str | None = "number") -> ReadTarget:
+    return read_target(pd.Series(values, name="y"), "t.csv", kind, is_raw=True)
 
 
 def test_text_with_thousands_and_gaps() -> None:
     found = read(["1,200.5", " 3 ", None, None, *map(str, range(20))])
-    assert found.target == Number("y")
-    np.testing.assert_array_equal(found.labels[:4], [1200.5, 3, np.nan, np.nan])
+    assert found.target == NUMBER
+    assert_array_equal(found.labels[:4], [1200.5, 3, np.nan, np.nan])
     assert found.target.is_labelled(found.labels).sum() == 22
 
 
@@ -46,25 +43,19 @@ def test_text_with_thousands_and_gaps() -> None:
         ([1e-200, 2e-200] * 10, "number", "there is nothing to predict"),
         ([1.5, *[None] * 30], "number", "1 rows with a label in 'y'; .* at least 10"),
         ([" a ", "a"] * 10, None, "the one class 'a'; two are needed"),
+        ([f"name {place % 16}" for place in range(30)], None, "16 different values in 30 rows, which looks like names"),
     ],
 )
 def test_what_cannot_be_learnt_is_refused(values: Any, kind: str | None, said: str) -> None:
     with pytest.raises(UsageError, match=rf"t\.csv.*{said}"):
-        read_target(series(values), "t.csv", kind, is_raw=True)
+        read(values, kind)
 
 
-@pytest.mark.parametrize(("n_names", "n_rows", "is_refused"), [(16, 30, True), (15, 30, False), (29, 29, False)])
-def test_a_target_of_names_is_refused_unless_classes_are_asked_for(n_names: int, n_rows: int, is_refused: bool) -> None:
-    """More than half of 30 or more labels are different ones."""
-    names = series([f"name {place % n_names}" for place in range(n_rows)])
-    if is_refused:
-        with pytest.raises(UsageError, match=r"^target 'y' of t\.csv has 16 different values in 30 rows, which looks"):
-            read_target(names, "t.csv", is_raw=True)
-    else:
-        assert isinstance(read_target(names, "t.csv", is_raw=True).target, Classes)
-    asked = read_target(names, "t.csv", "classes", is_raw=True).target
-    assert isinstance(asked, Classes)
-    assert len(asked.names) == n_names
+@pytest.mark.parametrize(("n_names", "n_rows", "kind"), [(15, 30, None), (29, 29, None), (30, 30, "classes")])
+def test_few_names_are_classes_and_so_are_those_of_which_it_is_said(n_names: int, n_rows: int, kind: Any) -> None:
+    found = read([f"name {place % n_names}" for place in range(n_rows)], kind).target
+    assert isinstance(found, Classes)
+    assert len(found.names) == n_names
 
 
 def cycle(n_distinct: int, n_rows: int, start: float) -> list[float]:
@@ -74,7 +65,6 @@ def cycle(n_distinct: int, n_rows: int, start: float) -> list[float]:
 @pytest.mark.parametrize(
     ("values", "n_classes"),
     [
-        pytest.param([1, 2, 3] * 4, 3, id="whole numbers"),
         pytest.param([1.0, 2.0, 3.0] * 4, 3, id="whole numbers as floats"),
         pytest.param([True, False] * 6, 2, id="Booleans"),
         pytest.param(list(range(12)), 12, id="a whole number a row"),
@@ -89,124 +79,133 @@ def cycle(n_distinct: int, n_rows: int, start: float) -> list[float]:
     ],
 )
 def test_many_numbers_are_a_number_and_few_are_classes(values: list[float], n_classes: int | None) -> None:
-    for column, kind in ((values, None), ([str(value) for value in values], "auto")):
-        found = read_target(series(column), "t.csv", kind, is_raw=True).target
-        assert (found == Number("y")) == (n_classes is None)
+    for column, kind in ((values, None), (list(map(str, values)), "auto")):
+        found = read(column, kind).target
+        assert (found == NUMBER) == (n_classes is None)
         assert n_classes is None or found.n_outputs == n_classes
     assert read(values, "classes").target.n_outputs == len(set(values))
 
 
-def test_a_number_is_said_to_be_one_unless_it_is_asked_for() -> None:
-    found = read(np.arange(60) / 7, None)
-    assert found.labels.tolist() == (np.arange(60) / 7).tolist()
-    assert str(found.notes[0]) == (
-        "Target 'y' has 60 different numbers and is predicted as a number; dataset.target_kind=classes takes each of "
-        "them as a class."
-    )
-    asked = read(np.arange(60) % 3)
-    assert (asked.target, list(asked.notes)) == (Number("y"), [])
+def test_a_number_is_noted_to_be_one_unless_it_is_asked_for() -> None:
+    (note,) = read(np.arange(60) / 7, None).notes
+    assert "'y' has 60 different numbers" in note
+    assert "dataset.target_kind=classes" in note
+    assert read(np.arange(60) % 3) == ReadTarget(NUMBER, pytest.approx(np.arange(60) % 3))
 
 
-def test_an_imbalanced_target_says_so_and_leads_with_balanced_accuracy() -> None:
-    found = read(["yes"] * 7 + ["no"] * 93, None)
-    assert found.target.metric == "balanced_accuracy"
-    assert str(found.notes[0]).startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'; ")
-    assert read(["yes"] * 10 + ["no"] * 90, None).target.metric == "accuracy"
-    assert read([chr(97 + n % 26) for n in range(260)], None).target.metric == "accuracy", "26 equal classes"
-    rare, even = Classes(("a", "b"), 0.01), Classes(("a", "b"), 0.5)
-    assert (leading_metric([]), leading_metric([rare, even])) == ("accuracy", "accuracy")
-    assert leading_metric([rare, rare]) == "balanced_accuracy"
-    assert leading_metric([Number("x"), Number("y"), rare]) == "rmse"
+@pytest.mark.parametrize(
+    ("values", "metric"),
+    [
+        (["yes"] * 7 + ["no"] * 93, "balanced_accuracy"),
+        (["yes"] * 10 + ["no"] * 90, "accuracy"),
+        ([chr(97 + n % 26) for n in range(260)], "accuracy"),  # 26 equal classes
+    ],
+)
+def test_an_imbalanced_target_is_noted_and_leads_with_balanced_accuracy(values: list[str], metric: str) -> None:
+    found = read(values, None)
+    assert found.target.metric == metric
+    assert [note.partition("; ")[0] for note in found.notes] == [
+        "Target 'y' is imbalanced: 7 % of its rows are of class 'yes'"
+    ] * (metric != "accuracy")
 
 
-def test_a_record_gives_the_target_back() -> None:
-    for target in (Number("size"), Classes(("a", "b"), 0.02)):
-        again = target_from_plain(target.plain())
-        assert again == target
-        assert again.metric == target.metric
-    for said in ({"kind": "tree"}, {"kind": "number"}, 7):
-        with pytest.raises(ValueError, match="target"):
-            target_from_plain({"target": said, "classes": []})
+RARE, EVEN = Classes(("a", "b"), 0.01), Classes(("a", "b"), 0.5)
 
 
-def test_predictions_that_are_not_finite_are_refused() -> None:
-    packed = Number("y").packed(np.array([1.0, 2.0]), np.array([1.5, 2.5]))
-    unpacked = Number("y").unpacked(packed)
-    assert [each.tolist() for each in unpacked] == [[1.0, 2.0], [1.5, 2.5]]
-    assert all(isinstance(each, np.ndarray) for each in unpacked)
+@pytest.mark.parametrize(
+    ("targets", "metric"),
+    [
+        ([], "accuracy"),
+        ([RARE, EVEN], "accuracy"),
+        ([RARE, RARE], "balanced_accuracy"),
+        ([NUMBER, Number("x"), RARE], "rmse"),
+        ([NUMBER, EVEN], "accuracy"),
+    ],
+)
+def test_tables_lead_with_the_metric_that_most_of_them_agree_on(targets: list[Any], metric: str) -> None:
+    assert leading_metric(targets) == metric
+
+
+@pytest.mark.parametrize("target", [NUMBER, Classes(("a", "b"), 0.02)], ids=lambda each: each.name)
+def test_a_record_gives_the_target_back(target: Any) -> None:
+    again = target_from_plain(target.plain())
+    assert again == target
+    assert again.metric == target.metric
+
+
+@pytest.mark.parametrize("said", [{"kind": "tree"}, {"kind": "number"}, 7])
+def test_a_record_of_no_target_is_refused(said: Any) -> None:
+    with pytest.raises(ValueError, match="target"):
+        target_from_plain({"target": said, "classes": []})
+
+
+def test_predictions_come_back_from_a_file_and_are_finite() -> None:
+    packed = NUMBER.packed(np.array([1.0, 2.0]), np.array([1.5, 1e300]))
+    assert [each.tolist() for each in NUMBER.unpacked(packed)] == [[1.0, 2.0], [1.5, 1e300]]
     wrong: list[dict[str, Any]] = [{"label": [np.nan, 1.0]}, {"0": [1.0, np.inf]}]
     for changed in wrong:
         with pytest.raises(ValueError, match="not finite"):
-            Number("y").unpacked(packed.assign(**changed))
+            NUMBER.unpacked(packed.assign(**changed))
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
 def test_labels_are_standardised_and_put_back(values: list[float]) -> None:
-    labels, target = np.array([values]), Number("y")
-    fitted = target.fit(labels[0])[None]
-    encoded = target.encode(labels, fitted)
+    labels = np.array([values])
+    fitted = NUMBER.fit(labels[0])[None]
+    encoded = NUMBER.encode(labels, fitted)
     assert encoded.shape == (1, len(values), 1)
     if labels.std() > 1e-3:
-        np.testing.assert_allclose([encoded.mean(), encoded.std()], [0, 1], atol=1e-6)
-    back = target.predictions(torch.from_numpy(encoded), torch.from_numpy(fitted)).numpy()
-    np.testing.assert_allclose(back, labels, rtol=1e-9, atol=1e-6)
+        assert_allclose([encoded.mean(), encoded.std()], [0, 1], atol=1e-6)
+    back = NUMBER.predictions(torch.from_numpy(encoded), torch.from_numpy(fitted)).numpy()
+    assert_allclose(back, labels, rtol=1e-9, atol=1e-6)
 
 
 def test_noise_takes_the_labels_of_other_rows() -> None:
-    labels = np.arange(1000.0)
-    positions, noisy = Noise30().apply(labels, Number("y"), STREAMS, 0)
-    assert positions.tolist() == list(range(1000))
-    assert (noisy != labels).sum() == 300, "each changed row has another row's label"
-    assert set(noisy) <= set(labels)
-    assert np.array_equal(noisy, Noise30().apply(labels, Number("y"), STREAMS, 0)[1])
-    assert not np.array_equal(noisy, Noise30().apply(labels, Number("y"), STREAMS, 1)[1])
+    labels, streams = np.arange(1000.0), Streams(0, 200)
+    first, again, other = (Noise30().apply(labels, NUMBER, streams, trial)[1] for trial in (0, 0, 1))
+    assert (first != labels).sum() == 300, "each changed row has another row's label"
+    assert set(first) <= set(labels)
+    assert_array_equal(first, again)
+    assert (first != other).any()
 
 
 def test_a_stratified_split_has_every_tenth_in_proportion() -> None:
     random = np.random.default_rng(0)
     labels = np.append(random.lognormal(size=400), [np.nan] * 30)
     frame = pd.DataFrame({"x": random.normal(size=430)})
-    target = read_target(series(labels), "t.csv")
-    table = Table.from_frame(frame, target, categorical=[False], name="t", source="t.csv")
+    table = Table.from_frame(frame, read(labels), categorical=[False], name="t", source="t.csv")
     split = Stratified().split(table, np.random.default_rng(1))
     inner = np.quantile(labels[:400], np.arange(1, 10) / 10)
-
     for part, each in ((split.validation, 4), (split.test, 8)):
         assert np.bincount(np.searchsorted(inner, labels[part], side="right")).tolist() == [each] * 10
     assert len(split.train) == 28 * 10 + 30
-    assert (table.strata[400:] == -1).all()
-    assert Number("y").strata(np.array([3.0, np.nan, 1.0, 2.0])).tolist() == [0, -1, 0, 0], "few labels are one stratum"
 
 
-@pytest.mark.parametrize(("n_labels", "n_strata"), [(9, 1), (19, 1), (20, 2), (99, 9), (100, 10), (1000, 10)])
+@pytest.mark.parametrize(("n_labels", "n_strata"), [(3, 1), (19, 1), (20, 2), (99, 9), (100, 10), (1000, 10)])
 def test_a_stratum_has_ten_labels_at_least_and_there_are_ten_strata_at_most(n_labels: int, n_strata: int) -> None:
-    strata = Number("y").strata(np.append(np.arange(n_labels), [np.nan] * 30))
+    strata = NUMBER.strata(np.append(np.arange(n_labels), [np.nan] * 30))
+    assert (strata[n_labels:] == -1).all()
     sizes = np.bincount(strata[:n_labels])
     assert len(sizes) == n_strata
     assert sizes.max() - sizes.min() <= 1
-    if n_strata > 1:
-        on_bounds = Number("y").strata(np.arange(10.0 * n_strata + 1))
-        assert np.bincount(on_bounds).tolist() == [*[10] * (n_strata - 1), 11], "a bound belongs to the stratum above"
 
 
 def test_numbers_are_measured_by_their_distance_from_the_labels() -> None:
-    measured = Number("y").measured(np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0]))
+    measured = NUMBER.measured(np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0]))
     expected = {"rmse": (4 / 3) ** 0.5, "mae": 2 / 3, "r2": 1 - 4 / 2, "spearman": 1}
     assert {name: measured[name] for name in expected} == pytest.approx(expected)
 
 
-def test_the_bundled_table_whose_hash_is_of_its_weights_and_labels() -> None:
+def test_the_hash_of_a_table_is_of_its_weights_and_labels_and_not_of_its_targets_name() -> None:
     table = DiabetesSource().load()
     assert (table.n_rows, len(table.columns), table.target) == (442, 10, Number("progression"))
-    assert table.labels[:3].tolist() == [151.0, 75.0, 141.0]
-    assert [column.name for column in table.columns if column.is_categorical] == ["sex"]
     weighted = [replace(table, weights=weights) for weights in (np.ones(442), np.arange(442.0))]
     assert len({each.hash for each in (table, replace(table, labels=table.labels + 1), *weighted)}) == 4
-    assert replace(table, target=Number("another name")).hash == table.hash
+    assert replace(table, target=NUMBER).hash == table.hash
 
 
 def test_validation_is_by_the_mean_squared_and_the_mean_absolute_error() -> None:
     outputs, targets = torch.tensor([[[1.0], [4.0]], [[0.0], [0.0]]]), torch.tensor([[[3.0], [3.0]], [[0.0], [-2.0]]])
-    measured = Number("y").validation(outputs, targets)
+    measured = NUMBER.validation(outputs, targets)
     torch.testing.assert_close(measured["loss"], torch.tensor([2.5, 2.0]))
     torch.testing.assert_close(measured["error"], torch.tensor([1.5, 1.0], dtype=torch.float64))
