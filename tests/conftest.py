@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
-from hydra.plugins.config_source import ConfigResult
+from hydra.core.plugins import Plugins
+from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hypothesis import settings
 from lightning_fabric.utilities import registry
 
@@ -40,10 +41,13 @@ for device in (torch.cuda, torch.xpu, torch.mtia):
 
 kept_files: dict[str, bytes] = {}
 """What Hydra has read of each file in `conf/`, which no test changes."""
-load_file = FileConfigSource.load_config
+# Hydra imports its plugins anew when it looks for them, so the class is the one that it has registered.
+Plugins.instance()
+FileSource = SourcesRegistry.instance().resolve("file")
+load_file = FileSource.load_config
 
 
-def load_kept_file(source: FileConfigSource, config_path: str) -> ConfigResult:
+def load_kept_file(source: ConfigSource, config_path: str) -> ConfigResult:
     """A file as Hydra loads it, which parses all files again for each composition."""
     if Path(source.path) != CONF:
         return load_file(source, config_path)
@@ -53,7 +57,7 @@ def load_kept_file(source: FileConfigSource, config_path: str) -> ConfigResult:
     return loaded
 
 
-FileConfigSource.load_config = load_kept_file
+FileSource.load_config = load_kept_file  # type: ignore[method-assign]
 
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("quick")
