@@ -88,46 +88,33 @@ class ReferenceTrial:
         )
 
     def finetune(self, max_epochs: int, patience: int = 3, max_steps: int | None = None) -> dict[str, list[float]]:
-        """Train f and h on the true labels of the training rows; both end with the weights of the first best epoch."""
-        if isinstance(self.table.target, Number):
-            return self._finetune_numbers(max_epochs, patience, max_steps)
-        labels = torch.from_numpy(self.table.labels)
+        """Train f and h on the true labels of the training rows; both end with the weights of the first best epoch.
+
+        Numbers are standardised by the training rows, and their squared error is weighted by rows.
+        """
+        is_number = isinstance(self.table.target, Number)
+        known = self.table.labels[self.train]
+        self.mean, self.deviation = (known.mean(), known.std()) if is_number else (0, 1)
+        labels = torch.tensor((self.table.labels - self.mean) / self.deviation)
+        labels = labels.to(self.dtype) if is_number else labels.long()
+        weights = torch.ones(len(labels)) if self.table.weights is None else torch.tensor(self.table.weights)
         widths = [self.width, self.width, self.table.target.n_outputs]
         self.h = self._network(widths, Purpose.HEAD, final_relu=False)
 
-        def logits(rows: Tensor) -> Tensor:
+        def outputs(rows: Tensor) -> Tensor:
             return self.h(self.f(self.encode(self.x[rows])))
+
+        def step_loss(rows: Tensor) -> Tensor:
+            if not is_number:
+                return F.cross_entropy(outputs(rows), labels[rows])
+            share = weights[rows].to(self.dtype) / weights[rows].sum()
+            return (share * (outputs(rows)[:, 0] - labels[rows]) ** 2).sum()
 
         def validate() -> float:
             rows = torch.from_numpy(self.validation)
-            return (logits(rows).argmax(1) != labels[rows]).double().mean().item()
-
-        def step_loss(rows: Tensor) -> Tensor:
-            return F.cross_entropy(logits(rows), labels[rows])
-
-        model = nn.ModuleList([self.f, self.h])
-        return self._train(
-            model, Purpose.FINETUNE_ORDER, self.train, step_loss, validate, max_epochs, patience, max_steps
-        )
-
-    def _finetune_numbers(self, max_epochs: int, patience: int, max_steps: int | None) -> dict[str, list[float]]:
-        """Squared error, weighted by rows, on labels that are standardised by the training rows."""
-        known = self.table.labels[self.train]
-        self.mean, self.deviation = known.mean(), known.std()
-        y = torch.tensor((self.table.labels - self.mean) / self.deviation, dtype=self.dtype)
-        weights = None if self.table.weights is None else torch.tensor(self.table.weights, dtype=self.dtype)
-        self.h = self._network([self.width, self.width, 1], Purpose.HEAD, final_relu=False)
-
-        def errors(rows: Tensor) -> Tensor:
-            return self.h(self.f(self.encode(self.x[rows])))[:, 0] - y[rows]
-
-        def step_loss(rows: Tensor) -> Tensor:
-            if weights is None:
-                return (errors(rows) ** 2).mean()
-            return (weights[rows] * errors(rows) ** 2).sum() / weights[rows].sum()
-
-        def validate() -> float:
-            return errors(torch.from_numpy(self.validation)).abs().mean().item()
+            if not is_number:
+                return (outputs(rows).argmax(1) != labels[rows]).double().mean().item()
+            return (outputs(rows)[:, 0] - labels[rows]).abs().mean().item()
 
         model = nn.ModuleList([self.f, self.h])
         return self._train(

@@ -1,5 +1,4 @@
-"""A user's own table, as bad as they are, through one command: read, trained, compared. A corruption of one's own
-against SCARF's on five tables: what the answer needs, the runs, and a report."""
+"""A user's own table, as bad as they are, through one command: read, trained, compared."""
 
 import os
 import subprocess
@@ -73,28 +72,3 @@ def test_one_command_reads_it_says_how_and_compares(tmp_path: Path) -> None:
     verdict = ran.stdout.partition("seconds\n")[2]
     answers = ("scarf helps", "scarf hurts", "no practical difference", "undecided")
     assert any(answer in verdict for answer in answers), ran.stdout
-
-
-PLUGIN = '''
-from dataclasses import dataclass
-from typing import ClassVar
-
-from scarf_lightning.corruption import SelectiveCorruption
-
-
-@dataclass
-class Blend(SelectiveCorruption):
-    """A selected column takes the middle of its value and of another row's."""
-
-    name: ClassVar[str] = "blend"
-
-    def replacement(self, x, source, random):
-        others = source.encoded_rows(random.integers(source.n_rows, x.shape[-2]))
-        return (x + others) / 2
-'''
-
-
-def ended(ran: "subprocess.CompletedProcess[str]") -> str:
-    """What a script that ended well wrote."""
-    assert ran.returncode == 0, ran.stderr
-    return " ".join((ran.stdout + ran.stderr).split())

@@ -93,15 +93,6 @@ def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: P
     assert ran.returncode == 0, ran.stderr
     assert "All 4 cells are finished, 12 of 12 trials." in ran.stdout
     assert "log-loss" in ran.stdout.splitlines()[0]
-    wrong = report_here("results=mine", "dataset=iris", cwd=tmp_path)
-    assert wrong.returncode == 2
-    assert wrong.stderr.startswith("No cell has dataset=iris. The values of dataset are: dataset-")
-    fill_store(tmp_path / "older", datasets=1, trials=3, pretrains=("none", "scarf"), keeps_predictions=False)
-    nothing = report_here("results=older", "metric=brier_score", cwd=tmp_path)
-    assert (nothing.returncode, nothing.stderr) == (
-        2,
-        "No trial has the metric brier_score; these results were made before it existed.\n",
-    )
 
 
 METRIC = """
