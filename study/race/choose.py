@@ -1,13 +1,10 @@
 """What the candidates of the race reach: ``python -m study.race.choose`` prints the tables of recipe.md."""
 
-import sys
 from pathlib import Path
 
 import pandas as pd
 
-from study.race.race import KEY
-
-FILE = Path(__file__).parent / "trials.parquet"
+KEY = ["table", "labels", "competitor", "trial"]
 READINGS = {"": "fold_loss", ", mixed": "fold_loss", ", mixed by steps": "mixed_fold_loss"}
 """What is added to the name of a candidate, and the column that chooses its number of steps."""
 MEASURES = ["log_loss", "auroc", "accuracy", "one_class"]
@@ -44,7 +41,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    choices = read_choices(pd.read_parquet(sys.argv[1] if len(sys.argv) > 1 else FILE))
+    choices = read_choices(pd.read_parquet(Path(__file__).parent / "trials.parquet"))
     for signal, of_signal in choices.groupby("signal"):
-        table = summarise(of_signal).round(2).to_string()
-        sys.stdout.write(f"{signal}, {of_signal.table.nunique()} tables\n{table}\n")
+        print(f"{signal}, {of_signal.table.nunique()} tables")  # noqa: T201
+        print(summarise(of_signal).round(2).to_string())  # noqa: T201

@@ -15,28 +15,13 @@ from scarf_lightning.verdicts.answers import needed_together
 
 Floats = NDArray[np.float64]
 
-DRAWS = 10_000
+DRAWS, N_TRIALS = 10_000, 5
 LEVEL = 0.05
 MARGIN = 0.25
 """Points within which two pre-trainings are alike."""
 NEXT = 0.8
 """Chance with which a further table's difference lies in the range that is given for it."""
 TRIALS = ["dataset", "labels", "competitor", "trial"]
-
-
-@dataclass(frozen=True)
-class Tables:
-    """What two competitors reached on the D tables that have every trial of both at one budget.
-
-    Attributes:
-        names: of the tables.
-        families: of each table, numbered from 0, ``(D,)``.
-        differences: the improvement on each, in points, ``(D,)``.
-    """
-
-    names: tuple[str, ...]
-    families: NDArray[np.int64]
-    differences: Floats
 
 
 @dataclass(frozen=True)
@@ -47,7 +32,6 @@ class Compared:
         labels: the budget.
         mean: over tables, in points.
         low, high: the ends of the interval of the level at which Holm's correction read the answer.
-        p: two-sided level at which the mean differs from zero, by itself.
         answer: ``yes``, ``hurts`` or ``cannot tell``.
         is_alike: the interval lies within `MARGIN`.
         median: over tables, in points, with the 95 % interval of the sign test.
@@ -59,7 +43,6 @@ class Compared:
     mean: float
     low: float
     high: float
-    p: float
     answer: str
     is_alike: bool
     median: Interval
@@ -80,23 +63,27 @@ class WorthAt:
     high: float
 
 
-def means_of(trials: pd.DataFrame, metric: str, n_trials: int) -> pd.DataFrame:
+def means_of(trials: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Means over trials, in percent: a row a table, a column a budget and competitor ``(labels, competitor)``.
+
+    A table that lacks one of the `N_TRIALS` trials has NaN.
 
     Args:
         trials: a row a trial, with the columns of `TRIALS` and the metric.
-        n_trials: that a mean needs; a table that lacks one has NaN.
     """
     known = trials.dropna(subset=[metric]).drop_duplicates(TRIALS, keep="last")
     grouped = known.groupby(["dataset", "labels", "competitor"])[metric].agg(["mean", "size"])
-    whole = 100 * grouped["mean"].where(grouped["size"] >= n_trials)
+    whole = 100 * grouped["mean"].where(grouped["size"] >= N_TRIALS)
     return whole.unstack(["labels", "competitor"])  # noqa: PD010 - every pair occurs once
 
 
-def tables_of(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str, labels: int) -> Tables:
-    """The tables that have both competitors at a budget; ``families`` are by the name of a table."""
+def tables_of(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str, labels: int) -> pd.DataFrame:
+    """The tables that have both competitors at a budget: their ``family`` and the ``difference`` in points.
+
+    ``families`` are by the name of a table.
+    """
     gains = (means[labels, competitor] - means[labels, reference]).dropna()
-    return Tables(tuple(gains.index), pd.factorize(families.loc[gains.index])[0], gains.to_numpy())
+    return pd.DataFrame({"family": families.loc[gains.index], "difference": gains})
 
 
 def draws_of(families: NDArray[np.int64], n_draws: int = DRAWS) -> Iterator[NDArray[np.int64]]:
@@ -137,40 +124,46 @@ def mean_and_error(values: Floats, draws: Iterable[NDArray[np.int64]]) -> tuple[
     return means, np.sqrt(variance)
 
 
-def compare(several: Sequence[Tables], budgets: Sequence[int], n_draws: int = DRAWS) -> list[Compared]:
-    """A competitor and its reference at each budget, with Holm's correction over them.
+def compare(several: Sequence[pd.DataFrame], budgets: Sequence[int], n_draws: int = DRAWS) -> list[Compared]:
+    """A competitor and its reference at each budget, on tables as `tables_of` gives them, with Holm's correction.
 
     The interval is that of the studentised bootstrap (Efron and Tibshirani 1993, chapter 12.5).
     """
-    known = []
-    for tables in several:
-        values, families = tables.differences, tables.families
-        as_it_is = (np.asarray(families == family, dtype=np.int64)[None] for family in range(families.max() + 1))
-        (mean,), (error,) = mean_and_error(values, as_it_is)
-        means, errors = mean_and_error(values, draws_of(families, n_draws))
-        # A draw of one family alone has no error.
-        has_error = errors > 0
-        drawn = np.sort((means[has_error] - mean) / errors[has_error])
-        t = mean / error if error > 0 else np.inf * np.sign(mean)
-        # Of the draws and of what was seen, so that no level is zero.
-        above, below = (drawn >= t).sum(), (drawn <= t).sum()
-        p = min(1.0, 2 * (min(above, below) + 1) / (len(drawn) + 1)) if mean else 1.0
-        known.append((float(mean), float(error), drawn, float(p), tables))
-    needed = needed_together([Levels(direction=p) for _, _, _, p, _ in known], LEVEL)
-    adjusted = holm([p for _, _, _, p, _ in known])
+    known = [_studentised(tables, n_draws) for tables in several]
+    levels = [p for _, _, _, p in known]
+    needed = needed_together([Levels(direction=p) for p in levels], LEVEL)
+    adjusted = holm(levels)
     compared = []
-    for labels, (mean, error, drawn, p, tables), levels, corrected in zip(
-        budgets, known, needed, adjusted, strict=True
-    ):
-        low = mean - float(np.quantile(drawn, 1 - levels.direction / 2)) * error
-        high = mean - float(np.quantile(drawn, levels.direction / 2)) * error
+    for place, tables in enumerate(several):
+        mean, error, drawn, _ = known[place]
+        tail = needed[place].direction / 2
+        low, high = (mean - float(np.quantile(drawn, end)) * error for end in (1 - tail, tail))
         answer = "cannot tell"
-        if corrected <= LEVEL:
+        if adjusted[place] <= LEVEL:
             answer = "yes" if mean > 0 else "hurts"
         is_alike = low >= -MARGIN and high <= MARGIN
-        median, following = median_gain(tables.differences), following_range(tables.differences)
-        compared.append(Compared(labels, mean, low, high, p, answer, is_alike, median, following, len(tables.names)))
+        differences = tables["difference"].to_numpy()
+        median, following = median_gain(differences), following_range(differences)
+        compared.append(
+            Compared(budgets[place], mean, low, high, answer, is_alike, median, following, len(differences))
+        )
     return compared
+
+
+def _studentised(tables: pd.DataFrame, n_draws: int) -> tuple[float, float, Floats, float]:
+    """The mean difference, its standard error, the t of each draw, and the two-sided level of the mean."""
+    values, families = tables["difference"].to_numpy(), pd.factorize(tables["family"])[0]
+    as_it_is = (np.asarray(families == family, dtype=np.int64)[None] for family in range(families.max() + 1))
+    (mean,), (error,) = mean_and_error(values, as_it_is)
+    means, errors = mean_and_error(values, draws_of(families, n_draws))
+    # A draw of one family alone has no error.
+    has_error = errors > 0
+    drawn = np.sort((means[has_error] - mean) / errors[has_error])
+    t = mean / error if error > 0 else np.inf * np.sign(mean)
+    # Of the draws and of what was seen, so that no level is zero.
+    fewest = min((drawn >= t).sum(), (drawn <= t).sum())
+    p = min(1.0, 2 * (fewest + 1) / (len(drawn) + 1)) if mean else 1.0
+    return float(mean), float(error), drawn, float(p)
 
 
 def following_range(differences: Floats) -> tuple[float, float]:

@@ -1,7 +1,6 @@
 """The figure of the third edition: what pre-trainings and other models are worth, in labels."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,12 +9,10 @@ from matplotlib.figure import Figure
 from scarf_lightning.reporting.style import GREY, PAGE, colour, marker, new_figure, styled
 
 from .comparisons import WorthAt
-
-SMALLEST, LARGEST = 1 / 8, 8.0
-"""The ends of the axis; a worth beyond it stands at its edge."""
-
+from .findings import BUDGETS
 
 TICKS = (0.125, 0.25, 0.5, 1, 2, 4, 8)
+"""A worth beyond them stands at the edge."""
 
 
 @styled()
@@ -32,7 +29,7 @@ def worths_figure(worths: Mapping[str, Sequence[WorthAt]], pretrainings: Sequenc
     left.set_title("pre-training the network")
     right.set_title("another model in its place")
     left.set_yscale("log", base=2)
-    left.set_ylim(SMALLEST, LARGEST)
+    left.set_ylim(TICKS[0], TICKS[-1])
     left.set_yticks(TICKS, [f"×{each:g}" for each in TICKS])
     left.set_ylabel("worth in labels")
     return figure
@@ -40,15 +37,14 @@ def worths_figure(worths: Mapping[str, Sequence[WorthAt]], pretrainings: Sequenc
 
 def _draw(axes: Axes, worths: Mapping[str, Sequence[WorthAt]]) -> None:
     """Draw a mark with its interval for each competitor, side by side at each budget."""
-    budgets = sorted({each.labels for several in worths.values() for each in several})
     for place, (name, several) in enumerate(worths.items()):
         shift = (place - (len(worths) - 1) / 2) * 0.7 / len(worths)
-        at = [budgets.index(each.labels) + shift for each in several]
+        at = [BUDGETS.index(each.labels) + shift for each in several]
         ends = np.array([(each.factor, each.low, each.high) for each in several])
-        factor, low, high = np.clip(ends, SMALLEST, LARGEST).T
-        look: dict[str, Any] = {"fmt": marker(place), "color": colour(place), "ms": 3.5, "lw": 1.0}
-        axes.errorbar(at, factor, [factor - low, high - factor], label=name, **look)
+        factor, low, high = np.clip(ends, TICKS[0], TICKS[-1]).T
+        lengths = [factor - low, high - factor]
+        axes.errorbar(at, factor, lengths, fmt=marker(place), color=colour(place), ms=3.5, lw=1.0, label=name)
     axes.axhline(1, color=GREY, lw=0.8, zorder=0)
-    axes.set_xticks(range(len(budgets)), [f"{each}" for each in budgets])
+    axes.set_xticks(range(len(BUDGETS)), [f"{each}" for each in BUDGETS])
     axes.set_xlabel("labels")
     axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)

@@ -12,22 +12,20 @@ from .comparisons import DRAWS, Compared, WorthAt, compare, means_of, tables_of,
 BUDGETS = (20, 50, 100, 500)
 NUMBERS = [f"{labels}" for labels in BUDGETS]
 AUROC = "auroc"
-TRIALS = 5
 CATBOOST, LINEAR = "CatBoost", "logistic regression"
 LONGEST = 25
 """Words of a finding."""
 
 
-def findings(trials: pd.DataFrame, families: pd.Series, *, n_trials: int = TRIALS, n_draws: int = DRAWS) -> list[str]:
+def findings(trials: pd.DataFrame, families: pd.Series, n_draws: int = DRAWS) -> list[str]:
     """Three sentences: whether SCARF is worth labels, how many, and what other models are worth.
 
     Args:
         trials: of classes, with the columns of `comparisons.TRIALS` and ``auroc``.
         families: of the tables, by their names.
-        n_trials: that a mean on a table needs.
         n_draws: of the bootstrap.
     """
-    means = means_of(trials, AUROC, n_trials)
+    means = means_of(trials, AUROC)
 
     def worths(competitor: str) -> str:
         return multiples([worth(means, families, competitor, NONE, each, BUDGETS, n_draws) for each in BUDGETS])
@@ -46,15 +44,15 @@ def answers(several: Sequence[Compared]) -> str:
     by_answer: dict[str, list[Compared]] = {}
     for each in several:
         by_answer.setdefault(each.answer, []).append(each)
-    parts = list[str]()
+    parts = []
     for answer, its in by_answer.items():
         budgets = enumeration([f"{each.labels}" for each in its])
         means = ", ".join(f"{each.mean:+.1f}" for each in its)
-        if parts:
-            parts.append(f"{answer} with {budgets} ({means})")
-        else:
-            parts.append(f"{answer.capitalize()} with {budgets} labels ({means} points)")
-    return "; ".join(parts)
+        parts.append(f"{answer} with {budgets} ({means})")
+    first, *others = parts
+    # The first one says what the numbers are.
+    first = first.replace(" (", " labels (").replace(")", " points)")
+    return "; ".join([first[0].upper() + first[1:], *others])
 
 
 def multiples(several: Sequence[WorthAt | None]) -> str:

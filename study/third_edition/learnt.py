@@ -12,22 +12,17 @@ def counts(trials: pd.DataFrame) -> pd.DataFrame:
 
     Args:
         trials: of classes and of the constant among them, with ``dataset, labels, competitor, trial, log_loss,
-            one_class, n_label_classes``, and ``worse_than_frequencies`` where the release that trained them marks it.
+            one_class, n_label_classes``, and ``worse_than_frequencies`` if the release that trained them marks it.
 
     Returns:
         A row a pair ``(labels, competitor)``: ``trials``; ``one_class``, those that predict one class though their
         labels are of more; ``worse``, those whose log-loss is above that of the class frequencies of their labels.
     """
-    of_constant = trials[trials["competitor"] == CONSTANT].set_index(TRIAL)["log_loss"]
-    others = trials[trials["competitor"] != CONSTANT]
-    frequencies = others[TRIAL].merge(of_constant.rename("bound"), on=TRIAL, how="left")["bound"].to_numpy()
+    of_constant = trials[trials["competitor"] == CONSTANT].set_index(TRIAL)["log_loss"].rename("bound")
+    others = trials[trials["competitor"] != CONSTANT].join(of_constant, on=TRIAL)
     # Rounding alone makes no trial worse.
-    is_worse = others["log_loss"] > frequencies * (1 + 1e-9)
-    if "worse_than_frequencies" in others:
-        is_worse = others["worse_than_frequencies"].astype("boolean").fillna(is_worse)
-    is_one = others["one_class"].astype("boolean") & (others["n_label_classes"] > 1)
-    marked = others.assign(one=is_one.fillna(value=False), worse=is_worse)
-    grouped = marked.groupby(["labels", "competitor"])
-    return pd.DataFrame(
-        {"trials": grouped.size(), "one_class": grouped["one"].sum(), "worse": grouped["worse"].sum()}
-    ).astype("int64")
+    is_worse = others["log_loss"] > others["bound"] * (1 + 1e-9)
+    is_worse = others["worse_than_frequencies"].astype("boolean").fillna(is_worse)
+    is_one = others["one_class"].astype("boolean").fillna(value=False) & (others["n_label_classes"] > 1)
+    marked = others.assign(trials=1, one_class=is_one, worse=is_worse)
+    return marked.groupby(["labels", "competitor"])[["trials", "one_class", "worse"]].sum().astype("int64")

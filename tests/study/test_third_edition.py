@@ -1,7 +1,6 @@
 """The study's analysis against closed forms and made-up trials of a known truth, and its page against its trials."""
 
 import itertools
-import json
 import re
 
 import numpy as np
@@ -9,10 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from study.results import FILE, read
 from study.third_edition.comparisons import mean_and_error, worth
 from study.third_edition.findings import BUDGETS, LONGEST, findings
-from study.third_edition.page import FOLDER, WHERE, page, prepared
+from study.third_edition.page import PAGE, page
 from tests.composing import ROOT
 
 FAMILIES = np.repeat(np.arange(12), [1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 9, 10])
@@ -82,6 +80,5 @@ def test_the_first_pages_have_the_three_findings_of_the_study() -> None:
 
 @pytest.mark.slow
 def test_the_page_in_the_repository_is_the_one_that_is_made() -> None:
-    where = json.loads(WHERE.read_text(encoding="utf-8"))
-    text, _ = page(prepared(read(FILE)), pd.read_csv(FOLDER / "tables.csv"), where)
-    assert text == (FOLDER / "page.md").read_text(encoding="utf-8")
+    text, _ = page()
+    assert text == PAGE.read_text(encoding="utf-8")
