@@ -55,7 +55,7 @@ def cell_view(
     """
     cell = load_cell(fingerprint, results)
     overrides = cell.description["overrides"]
-    environments, _ = read_environments(read_cell(Path(results) / fingerprint))
+    environments = read_environments(read_cell(Path(results) / fingerprint))
     commits = dict.fromkeys(each.get("commit") for each in environments)
     # Folders may name the user.
     sections = {name: values for name, values in cell.config.items() if name != "paths"}

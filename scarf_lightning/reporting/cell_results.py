@@ -130,8 +130,8 @@ class CellResults:
             return self._predictions[cell]
         stored = self.stored_of(cell)
         # A damaged file costs its own trials alone, and the page lists it.
-        kept, damaged = ({}, {}) if stored is None else read_predictions(stored)
-        self.damaged.update(damaged)
+        kept = {} if stored is None else read_predictions(stored)
+        self.damaged.update({} if stored is None else stored.damaged)
         if len(self.cells) <= MANY:
             self._predictions[cell] = kept
         return kept
@@ -375,8 +375,8 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     frames = []
     for cell in cells:
         if (stored := results.stored_of(cell)) is not None:
-            curves, damaged = read_curves(stored)
-            results.damaged.update(damaged)
+            curves = read_curves(stored)
+            results.damaged.update(stored.damaged)
             frames.append(curves[curves["trial"].isin(results.trials_of(cell)["trial"])].assign(cell=cell))
     # An empty frame would make the types of the others those of objects.
     filled = [frame for frame in frames if len(frame)]
@@ -390,8 +390,8 @@ def environments(results: CellResults) -> list[dict[str, str]]:
     for cell in results.folders:
         stored = results.stored_of(cell)
         assert stored is not None
-        found, damaged = read_environments(stored)
-        results.damaged.update(damaged)
+        found = read_environments(stored)
+        results.damaged.update(stored.damaged)
         for each in found:
             # Packages are listed beside the hardware.
             versions = each.pop("packages", {})

@@ -146,6 +146,7 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
         if name not in known:
             raise _no_cell(folder / name)
         stored = _read(folder / name)
+        _warn(stored)
         # A cell that is not described yet has no finished trial.
         if stored.description is not None:
             cells.append((folder / name, stored))
@@ -198,9 +199,8 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
         UsageError: the folder has no such cell, or its description is damaged.
     """
     stored = _described(expanded(results) / fingerprint)
-    curves, damaged = read_curves(stored)
-    _warn(damaged, "has no curves")
-    rows = stored.in_order
+    curves, rows = read_curves(stored), stored.in_order
+    _warn(stored)
     names = set().union(*rows)
     trials = _as_table(rows, [column for column in FIRST_COLUMNS if column in names])
     return StoredCell(fingerprint, stored.described, trials, curves)
@@ -215,6 +215,7 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
     from safetensors.numpy import load
 
     stored = _described(expanded(results) / fingerprint, weights=True)
+    _warn(stored)
     trials: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
         try:
@@ -241,8 +242,9 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     """
     import pandas as pd
 
-    predictions, damaged = read_predictions(_described(expanded(results) / fingerprint))
-    _warn(damaged, "has no predictions")
+    stored = _described(expanded(results) / fingerprint)
+    predictions = read_predictions(stored)
+    _warn(stored)
     if not predictions:
         raise UsageError(
             f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
@@ -257,18 +259,18 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     return pd.concat(frames, ignore_index=True)
 
 
-def read_curves(stored: Stored) -> tuple["pd.DataFrame", Damage]:
-    """The curves of a cell, as in `StoredCell`, and the stacks whose curves cannot be used, with what is wrong."""
+def read_curves(stored: Stored) -> "pd.DataFrame":
+    """The curves of a cell, as in `StoredCell`."""
     import pandas as pd
 
-    read, damaged = stack_files(stored, CURVES, partial(_frame, columns=CURVE))
     # A cell without networks has no curves.
-    frames = [frame for frame in read if len(frame)] or [pd.DataFrame(columns=list(CURVE))]
-    return pd.concat(frames).drop_duplicates(list(CURVE), ignore_index=True), damaged
+    frames = [frame for frame in stack_files(stored, CURVES, partial(_frame, columns=CURVE)) if len(frame)]
+    every = pd.concat(frames or [pd.DataFrame(columns=list(CURVE))])
+    return every.drop_duplicates(list(CURVE), ignore_index=True)
 
 
-def read_environments(stored: Stored) -> tuple[list[Row], Damage]:
-    """Versions and hardware that each stack of a cell was trained with, and the stacks where they cannot be used."""
+def read_environments(stored: Stored) -> list[Row]:
+    """Versions and hardware that each stack of a cell was trained with."""
 
     def parse(content: bytes) -> Row:
         environment = from_json(content, ENVIRONMENT)
@@ -283,18 +285,17 @@ def keeps_predictions(stored: Stored) -> bool:
     return any(PREDICTIONS in table["files"] for table in stored.stacks.values())
 
 
-def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], Damage]:
-    """The predictions of a cell by trial, and the stacks whose predictions cannot be used, with what is wrong."""
+def read_predictions(stored: Stored) -> dict[int, Predictions]:
+    """The predictions of a cell by trial."""
     if stored.description is None:
-        return {}, {}
+        return {}
     target = stored.target
 
     def parse(content: bytes) -> list[Predictions]:
         return Predictions.of(_frame(content, ("trial", "row", "label")), target)
 
-    stacks, damaged = stack_files(stored, PREDICTIONS, parse)
     # The first record of a trial counts, as of its row.
-    return {each.trial: each for each in reversed(list(chain.from_iterable(stacks)))}, damaged
+    return {each.trial: each for each in reversed(list(chain(*stack_files(stored, PREDICTIONS, parse))))}
 
 
 def measured_rows(stored: Stored) -> dict[int, Row]:
@@ -308,8 +309,7 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     names = {metric.name for metric in target.metrics()}
     # A trial that diverged has no metrics at all.
     late = {trial for trial, row in rows.items() if row.get("diverged") is None and not names <= row.keys()}
-    predictions, damaged = read_predictions(stored) if late else ({}, {})
-    stored.damaged |= damaged
+    predictions = read_predictions(stored) if late else {}
     for trial in late & predictions.keys():
         values, labels = predictions[trial].values, predictions[trial].labels
         rows[trial] = target.measured(values, labels) | rows[trial]
@@ -317,10 +317,9 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
 
 
 def _read(cell: Path, *, weights: bool = False) -> Stored:
-    """The content of a cell's folder, with its `measured_rows`; a warning names each record that cannot be used."""
+    """The content of a cell's folder, with its `measured_rows`."""
     stored = read_cell(cell, weights=weights)
     stored.rows = measured_rows(stored)
-    _warn(stored.damaged, "is left out")
     return stored
 
 
@@ -328,13 +327,15 @@ def _described(cell: Path, *, weights: bool = False) -> Stored:
     """A described cell of the store."""
     stored = _read(cell, weights=weights)
     if stored.description is None:
+        _warn(stored)
         raise _no_cell(cell)
     return stored
 
 
-def _warn(damaged: Damage, what: str) -> None:
-    for path, reason in damaged.items():
-        warnings.warn(f"{path} {what}: {reason}.", RecordWarning, stacklevel=4)
+def _warn(stored: Stored) -> None:
+    """Name each record of a cell that cannot be used."""
+    for path, reason in stored.damaged.items():
+        warnings.warn(f"{path} is left out: {reason}.", RecordWarning, stacklevel=3)
 
 
 def _as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":

@@ -427,18 +427,16 @@ def _release_of(cell: Path) -> str:
     return "unknown"
 
 
-def stack_files(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], Damage]:
-    """The file of this name, parsed, of each whole stack that has one, and the stacks where it cannot be used."""
+def stack_files(stored: Stored, name: str, parse: Callable[[bytes], T]) -> list[T]:
+    """The file of this name, parsed, of each whole stack that has one; those that cannot be used become its damage."""
     files: list[T] = []
-    damaged: Damage = {}
     for stack, table in stored.stacks.items():
-        if name in OPTIONAL and name not in table["files"]:
-            continue
-        try:
-            files.append(read_file(stack, table, name, parse))
-        except DamagedRecordError as error:
-            damaged[stack] = str(error)
-    return files, damaged
+        if name in table["files"] or name not in OPTIONAL:
+            try:
+                files.append(read_file(stack, table, name, parse))
+            except DamagedRecordError as error:
+                stored.damaged[stack] = str(error)
+    return files
 
 
 @cache

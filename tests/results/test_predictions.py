@@ -118,7 +118,6 @@ def test_damage_is_named_and_nothing_is_measured_by_it(store: CellStore, results
 
     with (
         pytest.warns(UserWarning, match=r"is left out: predictions\.parquet is damaged"),
-        pytest.warns(UserWarning, match=r"has no predictions: predictions\.parquet is damaged"),
         pytest.raises(UsageError, match="has kept no predictions"),
     ):
         load_predictions(store.fingerprint, results)
