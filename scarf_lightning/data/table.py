@@ -23,8 +23,6 @@ __all__ = ["FEWEST_ROWS", "Column", "ColumnReading", "Table", "spell"]
 
 ROWS_AT_A_TIME = 1 << 16
 """Rows that are hashed at once, so that hashing needs no second copy of the values."""
-SHOWN = 30
-"""The most columns that a message names."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Table:
             source, described: see `from_frame`.
 
         Raises:
-            UsageError: see `read_column` and `of`; or no column is left.
+            UsageError: see `read_column` and `of`.
         """
         columns, rules = list[tuple[Column, Floats]](), list[Rule]()
         readings, notes = list[ColumnReading](), list[str]()
@@ -121,10 +119,6 @@ class Table:
             notes += [f"Column {name!r}: {doubt}." for doubt in doubts]
             if features:
                 rules.append(rule)
-        # Of fewer rows the target says that they are too few.
-        if readings and not columns and len(frame) >= FEWEST_ROWS:
-            why = "; ".join(f"{each.column!r} is {each.done}" for each in readings[:SHOWN])
-            raise UsageError(" ".join([f"{source} has no column with a value in it to learn from: {why}.", *notes[:1]]))
         table = cls.of(columns, target, source=source, **described)
         reader = Reader(tuple(rules), table.columns)
         return replace(table, reading=tuple(readings), notes=(*table.notes, *notes), reader=reader)
@@ -152,7 +146,10 @@ class Table:
             typed.append(replace(column, has_gaps=bool(np.isnan(column_values).any())))
             values.append(column_values)
         if not typed:
-            raise UsageError(f"{source} has no column with a value in it.")
+            raise UsageError(
+                f"{source} has no column to learn from: all are empty, constant or IDs; dataset.numeric=[NAME] or "
+                "dataset.text=[NAME] keeps one."
+            )
         return cls(
             columns=tuple(typed),
             # Rows in one piece: the order of sums, and with it their last bits, depends on it.
@@ -183,13 +180,11 @@ class Table:
             UsageError: there is no such column; the message calls the ``option`` that names it.
         """
         known = self.features_of
-        places = []
         for name in names:
             if name not in known:
                 fault = f"{option} names {name!r}, which is not a column that {self.name} is trained on"
                 raise UsageError(unknown_name(fault, name, known, "the columns", shown=repr))
-            places += known[name]
-        return places
+        return [place for name in names for place in known[name]]
 
     def weighted(self, weights: Floats | None) -> "Table":
         """The table with weights of its rows ``(n,)``; equal ones change nothing."""

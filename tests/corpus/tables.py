@@ -41,7 +41,7 @@ NO_TABLES = re.compile(
 )
 
 PASTED = re.compile(
-    r"""("dataset\.\w+=\[.*\]"|'dataset\.\w+=\[.*\]'|dataset\.\w+=\[\S*\])(?: reads it as [\w ]+)?\.$"""
+    r"""("dataset\.\w+=\[.*\]"|'dataset\.\w+=\[.*\]'|dataset\.\w+=\[\S*\])(?: reads it(?: as [\w ]+)?)?\.$"""
 )
 """The option with a list of columns by which a refusal ends, as a user would paste it."""
 
@@ -135,7 +135,7 @@ def _try_notes(source: FileSource, table: Table, found: Outcome) -> None:
             try:
                 advised.load()
             except UsageError as error:
-                if "no column with a value" not in str(error):
+                if "no column to learn from" not in str(error):
                     found.faults.append(f"the advice of {note!r} is refused: {error}")
 
 

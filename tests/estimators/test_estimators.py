@@ -123,7 +123,7 @@ class TestRows:
             (X, ["a"] * N, "has the one class 'a'; two are needed"),
             (X, ["a", "b", *[None] * (N - 2)], "X has 2 rows with a label in 'y'"),
             (pd.concat([X, X[["a"]]], axis=1), y, "X has more than one column 'a'"),
-            (X.assign(a=1, b="x", c="y"), y, "X has no column with a value in it to learn from"),
+            (X.assign(a=1, b="x", c="y"), y, "X has no column to learn from"),
         ],
     )
     def test_labels_and_rows_that_cannot_be_learned_from_are_refused(

@@ -15,7 +15,7 @@ from ..arguments import argument
 from ..columns import Coded, Column, ColumnReading, Floats, are_whole, is_numeric, listed, spell
 from .frames import frame_of, plain_column
 from .rules import SHOWN, Rule, Values, plain_text, quantity_rule, text_of
-from .values import known_values, notation_of
+from .values import date_parts, known_values, notation_of
 
 FEWEST_FOR_IDS = 30
 """In fewer rows, values that are all different do not show that a column is an id."""
@@ -34,8 +34,11 @@ DONE = {
     "constant": "left out: one value alone",
     "id": "left out: an ID (every row has another value)",
     "gaps": "2 categories: its one value, or none",
-    "numbers": "text read as numbers",
+    "numbers": "as they are",
     "categories": "one-hot encoded",
+    "dates": "days, month, weekday and hour, as far as they differ",
+    "strings": "16 numbers that are hashes of their letters",
+    "text": "32 numbers that are hashes of their letters",
 }
 """What is done with columns of a kind, in words."""
 
@@ -59,33 +62,24 @@ def read_column(
     """
     name = str(column.name)
     coded = Coded.of(column) if is_numeric(column) and asked is None else text_of(column)
+    missing, distinct = int((coded.codes < 0).sum()), len(coded.distinct)
     rule, notes = _rule(column, coded, decimal, asked)
-    values = rule.numbers(column) if rule.rule == "numbers" else coded.spread(range(len(coded.distinct)))
-    known = values[~np.isnan(values)]
-    missing, distinct = len(values) - len(known), len(pd.unique(known))
-    kind = rule.rule
     if distinct == 0:
-        kind = "empty"
+        rule = Rule(name, "empty")
     elif distinct == 1 and asked in (None, "dates"):
         # Only its gaps can tell something.
-        kind = "gaps" if missing else "constant"
-    elif kind == "numbers" and asked is None and _are_ids(name, known, distinct):
-        kind = "id"
-    if kind != rule.rule:
-        rule, notes = Rule(name, kind), []
-    if kind == "id":
+        rule = Rule(name, "gaps" if missing else "constant")
+    elif rule.rule == "dates":
+        # Parts that are the same at all times tell nothing.
+        parts = date_parts(rule.times(column))
+        rule = replace(rule, parts=tuple(part for part in parts if len(parts[part].dropna().unique()) > 1))
+    features = rule.features(column)
+    if rule.rule == "numbers" and asked is None and _are_ids(name, rule.numbers(column)):
+        rule, features = Rule(name, "id"), {}
+    if rule.rule == "id":
         keeps = argument("dataset.numeric" if is_numeric(column) else "dataset.text", name)
         notes = [f"it has a different value in every row and is left out; {keeps} reads it"]
-    features, done = rule.features(column), DONE.get(kind)
-    if kind == "dates":
-        # Parts that are the same at all times tell nothing.
-        features = {part: values for part, values in features.items() if _differ(values)}
-        rule = replace(rule, parts=tuple(part for part in rule.parts if f"{name} ({part})" in features))
-        done = ", ".join(rule.parts)
-    elif kind == "numbers" and is_numeric(column):
-        done = "as they are"
-    done = done or f"{len(features)} numbers that are hashes of their letters"
-    return ColumnReading(name, kind, missing, distinct, done, len(features)), rule, features, notes
+    return ColumnReading(name, rule.rule, missing, distinct, DONE[rule.rule], len(features)), rule, features, notes
 
 
 def _rule(column: "pd.Series[Any]", coded: Coded, decimal: str | None, asked: str | None) -> tuple[Rule, list[str]]:
@@ -117,25 +111,22 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[str]:
     n_like = sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in known)
     if not others or n_like < len(known) / 2:
         return []
-    n_wrong = int(np.nansum(text.spread([each in others for each in text.distinct])))
+    wrong = set(others)
+    n_wrong = int(np.nansum(text.spread([each in wrong for each in text.distinct])))
     return [
         f"{n_wrong} of its {(text.codes >= 0).sum()} values are no numbers, such as {others[0]!r}, so it is read as "
         f"text; clean them, and {argument('dataset.numeric', name)} reads it as numbers"
     ]
 
 
-def _are_ids(name: str, values: Floats, n_distinct: int) -> bool:
+def _are_ids(name: str, values: Floats) -> bool:
     """Tell whether numbers are ids: whole, all different, and in the range or with the name of ids."""
-    if not FEWEST_FOR_IDS <= len(values) == n_distinct or not np.isfinite(values).all() or not are_whole(values):
+    known = values[~np.isnan(values)]
+    if len(known) < FEWEST_FOR_IDS or not np.isfinite(known).all() or not are_whole(known):
         return False
     # Numbers that count rows leave few numbers out.
-    counts_rows = values.max() - values.min() < 2 * len(values)
-    return bool(counts_rows or ID_NAME.search(name))
-
-
-def _differ(values: Values) -> bool:
-    """Tell whether a part of dates has several values."""
-    return len(values.distinct if isinstance(values, Coded) else pd.unique(values[~np.isnan(values)])) > 1
+    counts_rows = np.ptp(known) < 2 * len(known)
+    return bool((counts_rows or ID_NAME.search(name)) and len(pd.unique(known)) == len(known))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...errors import UsageError
-from ..columns import Coded, Floats, is_numeric
+from ..columns import Coded, Floats, floats, is_numeric
 from ..copies import TEST, TRAIN, VALIDATION
 from .frames import plain_column
 from .rules import floats_of, quantity_rule, text_of
@@ -32,34 +32,28 @@ def split_values(
     """
     column, doubt = plain_column(column), f"Column {str(column.name)!r}: "
     if kind == "time":
-        values, notes = _times(column, source, decimal)
+        found = quantity_rule(column, decimal)
+        if found is None:
+            raise UsageError(
+                f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in "
+                "one format; write dates as 2024-12-31."
+            )
+        rule, notes = found
+        # Seconds since 1970, of dates.
+        values = rule.numbers(column) if rule.rule == "numbers" else floats(since_epoch(rule.times(column)) / SECOND)
         return values, [f"{doubt}{note}." for note in notes]
     coded = Coded.of(column) if is_numeric(column) else text_of(column)
-    names = list(map(str, coded.distinct))
+    names = [str(name).lower() for name in coded.distinct]
     if kind == "group":
-        differs = len({name.casefold() for name in names}) < len(names)
+        differs = len(set(names)) < len(names)
         notes = [f"{doubt}names of groups that differ by case alone are different groups."] if differs else []
         return coded.spread(range(len(names))), notes
-    if unknown := [name for name in names if name.lower() not in PART_NAMES]:
+    if unknown := [name for name in names if name not in PART_NAMES]:
         raise UsageError(
             f"column {column.name!r} of {source} says {unknown[0]!r} of a row, and split=column knows train, "
             "validation and test; write one of these there."
         )
-    return coded.spread([PART_NAMES[name.lower()] for name in names]), []
-
-
-def _times(column: "pd.Series[Any]", source: str, decimal: str | None) -> tuple[Floats, list[str]]:
-    """Numbers, or dates as seconds since 1970, ``(n,)``, and doubts about their format."""
-    found = quantity_rule(column, decimal)
-    if found is None:
-        raise UsageError(
-            f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in one "
-            "format; write dates as 2024-12-31."
-        )
-    rule, notes = found
-    if rule.rule == "numbers":
-        return rule.numbers(column), notes
-    return np.asarray(since_epoch(rule.times(column)) / SECOND, dtype=np.float64), notes
+    return coded.spread([PART_NAMES[name] for name in names]), []
 
 
 def read_weights(

@@ -13,6 +13,7 @@ from ..columns import Coded, Floats, floats, is_numeric, listed, spell
 from .frames import UNWRITABLE
 from .hashing import min_hashes, text_hashes
 from .values import (
+    CATEGORICAL_PARTS,
     CODE,
     DATE_PARTS,
     Notation,
@@ -68,7 +69,10 @@ class Rule:
             return {self.column: self.numbers(column)}
         if self.rule == "dates":
             parts = date_parts(self.times(column))
-            return {f"{self.column} ({part})": parts[part] for part in self.parts}
+            return {
+                f"{self.column} ({part})": (Coded.of if part in CATEGORICAL_PARTS else floats)(parts[part])
+                for part in self.parts
+            }
         coded = text_of(column)
         if self.rule in ENCODERS:
             # The code -1 of a missing value picks the last.

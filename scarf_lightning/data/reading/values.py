@@ -10,7 +10,11 @@ from typing import Any
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
+<<<<<<< HEAD
 from ..columns import Coded, Floats, floats
+=======
+from ..arguments import argument
+>>>>>>> ac6235d2 (Refuse a table without a column to learn from in one sentence)
 
 MISSING = frozenset(["", "?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "none", "null", "missing", "unknown", "#n/a"])
 """Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
@@ -22,7 +26,7 @@ THOUSANDS = {".": ",", ",": "."}
 CODE = re.compile(r"[+-]*(0\d+|9\d{15}|\d{17,})", re.ASCII)
 """Whole numbers with leading zeros, or so large that float64 rounds some."""
 
-DATE_PARTS = ("days", "month", "weekday", "hour")
+DATE_PARTS, CATEGORICAL_PARTS = ("days", "month", "weekday", "hour"), ("month", "weekday")
 EPOCH, SECOND = pd.Timestamp(0).as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
 """In seconds: nanoseconds end in 2262, and many tables write 9999-12-31 for a date that never comes."""
 
@@ -108,7 +112,7 @@ def since_epoch(times: "pd.Series[Any]") -> Any:
     return pd.to_datetime(times, utc=True).dt.tz_localize(None) - EPOCH
 
 
-def date_parts(times: "pd.Series[Any]") -> dict[str, Coded | Floats]:
+def date_parts(times: "pd.Series[Any]") -> "dict[str, pd.Series[Any]]":
     """Days since 1970, month, weekday and hour of n times, each ``(n,)``; missing where a time is missing.
 
     Months and weekdays are categories. A periodic coding by a sine would differ between machines in its last bits, and
@@ -116,5 +120,4 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Coded | Floats]:
     """
     calendar = pd.to_datetime(times, utc=True).dt
     days, hour = since_epoch(times) // SECOND / 86_400, calendar.hour + calendar.minute / 60
-    month, weekday = Coded.of(calendar.month), Coded.of(calendar.day_of_week + 1)
-    return {"days": floats(days), "month": month, "weekday": weekday, "hour": floats(hour)}
+    return {"days": days, "month": calendar.month, "weekday": calendar.day_of_week + 1, "hour": hour}

@@ -1,7 +1,6 @@
 """Datasets and tasks of OpenML, through its own client and the client's cache."""
 
 import os
-import platform
 import re
 import threading
 import warnings
@@ -52,13 +51,9 @@ class OpenMLSource(Source):
 
     @property
     def key(self) -> str:
-        parts = ["openml", self.dataset_id]
-        if self.task_id is not None:
-            parts = ["openml-task", self.task_id, *([] if self.split == BY_TASK else ["data"])]
-        if self.split is not None and self.split != BY_TASK:
-            parts += [self.split.kind, self.split.column]
-        if self.target_kind is not None:
-            parts.append(self.target_kind)
+        data = [self.dataset_id] if self.task_id is None else ["task", self.task_id]
+        split = [self.split.kind, self.split.column] if self.split else []
+        parts = filter(None, ["openml", *data, *split, self.target_kind])
         return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(map(str, parts)))
 
     @property
@@ -216,8 +211,6 @@ class OpenMLSource(Source):
 
 
 def root_of(cache: Path | None) -> Path:
-    """A cache, or the one that the client keeps by itself, without importing it, which takes over a second."""
-    named = os.environ.get("OPENML_CACHE_DIR")
-    if not named and platform.system() == "Linux":
-        named = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
-    return cache or expanded(named or "~/.openml")
+    """A cache, or the client's own, found without importing the client, which takes over a second."""
+    own = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
+    return cache or expanded(os.environ.get("OPENML_CACHE_DIR") or own)

@@ -1,5 +1,6 @@
 """Files of tables, read by pandas."""
 
+import re
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,6 @@ import pyarrow.parquet
 
 from ...errors import UsageError
 from ...importing import require
-from ...options.paths import open_regular
 from ..columns import are_whole, is_numeric
 from ..reading.frames import frame_of_arrow
 from ..reading.values import CODE
@@ -20,8 +20,8 @@ from ..reading.values import CODE
 SEPARATORS, BLANKS = (",", ";", "\t", "|"), r"\s+"
 ROWS_LOOKED_AT = 50
 """Rows by which the separator of a text file is found."""
-COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
-"""Endings of compressed text, and the names that pandas has for them."""
+ARROW = (".parquet", ".pq", ".feather")
+JSON = re.compile(r"\.(json|jsonl|ndjson)(\.\w+)?$")
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
 """Arguments by which a number is the float nearest to its text. In pandas 3 it always is."""
 
@@ -45,23 +45,21 @@ def read_file(
     Raises:
         UsageError: it cannot be read.
     """
-    ending = path.suffix.lower()
-    options: dict[str, Any] = {"compression": COMPRESSED.get(ending)}
-    if ending in COMPRESSED:
-        ending = path.with_suffix("").suffix.lower()
+    name = path.name.lower()
     try:
-        if ending in (".parquet", ".pq", ".feather"):
+        # A pipe would wait for somebody who writes into it.
+        if not path.is_file():
+            raise ValueError("it is not a file")
+        if name.endswith(ARROW):
             frame = _arrow(path)
-        elif ending == ".xlsx":
+        elif name.endswith(".xlsx"):
             frame = _excel(path, sheet)
-        elif "json" in ending:
-            options |= {"dtype": False, "convert_dates": False, "precise_float": True}
-            with open_regular(path) as file:
-                frame = pd.read_json(file, lines=ending != ".json", **options)
+        elif found := JSON.search(name):
+            is_lines = found[1] != "json"
+            frame = pd.read_json(path, lines=is_lines, dtype=False, convert_dates=False, precise_float=True)
         else:
-            options |= {"encoding": encoding or "utf-8-sig", "skipinitialspace": True, "index_col": False}
-            options["sep"] = separator or _separator(path, options)
-            frame = _text(path, decimal or ".", options)
+            options = {"encoding": encoding or "utf-8-sig", "skipinitialspace": True, "index_col": False}
+            frame = _text(path, decimal or ".", sep=separator or _separator(path, options), **options)
     except UsageError:
         raise
     # Whichever library raises it.
@@ -79,11 +77,10 @@ def read_file(
 
 def _arrow(path: Path) -> pd.DataFrame:
     """Parquet and Feather. Columns that were the index of a frame are left out."""
-    with open_regular(path) as file:
-        if path.suffix.lower() == ".feather":
-            table = pyarrow.feather.read_table(file)
-        else:
-            table = pyarrow.parquet.read_table(file, page_checksum_verification=True)
+    if path.suffix.lower() == ".feather":
+        table = pyarrow.feather.read_table(path)
+    else:
+        table = pyarrow.parquet.read_table(path, page_checksum_verification=True, partitioning=None)
     # Feather has no checksums, and a false place of a text ends the process.
     table.validate(full=True)
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
@@ -93,13 +90,13 @@ def _arrow(path: Path) -> pd.DataFrame:
 def _excel(path: Path, sheet: str | None) -> pd.DataFrame:
     """A sheet of an Excel file, with a header in its first row."""
     require("openpyxl", str(path))
-    with warnings.catch_warnings(), open_regular(path) as file:
+    with warnings.catch_warnings():
         # It warns of styles and extensions, which hold no values.
         warnings.filterwarnings("ignore", module="openpyxl")
-        return pd.read_excel(file, sheet_name=sheet or 0, engine="openpyxl")
+        return pd.read_excel(path, sheet_name=sheet or 0, engine="openpyxl")
 
 
-def _text(path: Path, decimal: str, options: dict[str, Any]) -> pd.DataFrame:
+def _text(path: Path, decimal: str, **options: Any) -> pd.DataFrame:
     """CSV and its relatives, with a line of names."""
     frame = _csv(path, decimal=decimal, low_memory=False, **options, **EXACT_FLOATS)
     # Codes are seen in the text alone.
@@ -123,7 +120,7 @@ def _separator(path: Path, options: dict[str, Any]) -> str:
 
 
 def _csv(path: Path, **options: Any) -> pd.DataFrame:
-    with warnings.catch_warnings(), open_regular(path) as file:
+    with warnings.catch_warnings():
         # Of rows that are all longer than the line of names, pandas would drop the last values.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        return pd.DataFrame(pd.read_csv(file, **options))
+        return pd.DataFrame(pd.read_csv(path, **options))

@@ -122,7 +122,7 @@ def test_options_say_otherwise(tmp_path: Path) -> None:
     read = loaded(path, drop=("since",), numeric=("customer", "zip"), categorical=("price",), text=("reference",))
     assert {reading.column: (reading.kind, reading.done) for reading in read.reading} | {
         "customer": ("numbers", "as they are"),
-        "zip": ("numbers", "text read as numbers"),
+        "zip": ("numbers", "as they are"),
         "price": ("categories", "one-hot encoded"),
         "reference": ("text", "32 numbers that are hashes of their letters"),
     } == {reading.column: (reading.kind, reading.done) for reading in read.reading}

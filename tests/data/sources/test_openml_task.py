@@ -104,8 +104,8 @@ def test_another_split_takes_the_tasks_data_alone(cache: Path) -> None:
     table, before = loaded(cache, "stratified"), loaded(cache).hash
     assert table.split_by is None
     assert len(Stratified().split(table, np.random.default_rng(0)).test) > 0
-    assert opened(cache).key == f"openml-task-{TASK}"
-    assert opened(cache, "stratified").key == f"openml-task-{TASK}-data"
+    assert opened(cache).key == f"openml-task-{TASK}-task"
+    assert opened(cache, "stratified").key == f"openml-task-{TASK}"
     file = task_folder(cache) / "datasplits.arff"
     file.write_text(file.read_text().replace("TEST,0,0,0", "TRAIN,0,0,0"))
     assert loaded(cache).hash != before, "other splits are other data"
