@@ -79,9 +79,7 @@ class FileSource(Source):
         # The dataset's own name does not change how the file is read.
         options = asdict(replace(self, dataset_name=None))
         identifying = json.dumps([READING, options], default=lambda path: str(path.resolve()))
-        digest = hashlib.sha256(identifying.encode()).hexdigest()[:12]
-        stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
-        return f"{self.name}-{stem}-{digest}"
+        return f"{self.name}-{hashlib.sha256(identifying.encode()).hexdigest()[:12]}"
 
     @property
     def label(self) -> str:
@@ -148,23 +146,22 @@ class FileSource(Source):
         for option, file in self._files():
             # Spreadsheets write lines of separators below a table.
             frame = read_file(file, self.separator, self.decimal, self.encoding, self.sheet).dropna(how="all")
+            needs_no = set(self.drop)
+            if option == "dataset.unlabelled":
+                frame = frame.drop(columns=self.target, errors="ignore")
+                needs_no |= {self.target, self.weight}
             frames.append(frame)
             parts += [PARTS.get(option, 0.0)] * len(frame)
-            missing = {*frames[0]}.difference(frame, self.drop)
-            if option == "dataset.unlabelled":
-                frame[self.target] = None
-                missing -= {self.target, self.weight}
-            if missing:
+            if missing := {*frames[0]}.difference(frame, needs_no):
                 raise UsageError(
                     f"{file} has no column {min(missing)!r}, which {self.path} has; {option} needs the same columns."
                 )
         names = list(map(str, frames[0]))
-        column = self.split.column if self.split else None
-        roles = {"dataset.target": self.target, "dataset.weight": self.weight, "split.column": column}
-        named = [(option, column) for option, column in roles.items() if column is not None]
+        named = [("dataset.target", self.target), ("dataset.weight", self.weight)]
+        named.append(("split.column", self.split.column if self.split else None))
         named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
         for option, column in named:
-            if column not in names:
+            if column is not None and column not in names:
                 fault = f"{option} names {column!r}, which is not a column of {self.path}"
                 raise UsageError(unknown_name(fault, column, names, "its columns", shown=repr))
         is_split = self.split is not None and self.split.kind == "files"

@@ -1,8 +1,8 @@
 """Files of tables, read by pandas."""
 
+import csv
 import re
 import warnings
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -18,8 +18,6 @@ from ..reading.frames import frame_of_arrow
 from ..reading.values import CODE
 
 SEPARATORS, BLANKS = (",", ";", "\t", "|"), r"\s+"
-ROWS_LOOKED_AT = 50
-"""Rows by which the separator of a text file is found."""
 ARROW = (".parquet", ".pq", ".feather")
 JSON = re.compile(r"\.(json|jsonl|ndjson)(\.\w+)?$")
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
@@ -109,14 +107,11 @@ def _text(path: Path, decimal: str, **options: Any) -> pd.DataFrame:
 
 
 def _separator(path: Path, options: dict[str, Any]) -> str:
-    """The separator by which most columns of the first rows hold values; blanks only if no other one is found."""
-    filled = dict.fromkeys((*SEPARATORS, BLANKS), 1)
-    for separator in filled:
-        with suppress(pd.errors.ParserError, pd.errors.ParserWarning):
-            rows = _csv(path, sep=separator, nrows=ROWS_LOOKED_AT, dtype=str, **options)
-            filled[separator] = int(rows.notna().any().sum())
-    best = max(SEPARATORS, key=filled.__getitem__)
-    return BLANKS if filled[best] == 1 < filled[BLANKS] else best
+    """The separator that the line of names has most often; blanks if it has none."""
+    # No text holds the sign that separates here, so the line is read whole.
+    line = str(_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, header=None, nrows=1, **options).iloc[0, 0])
+    best = max(SEPARATORS, key=line.count)
+    return best if best in line else BLANKS
 
 
 def _csv(path: Path, **options: Any) -> pd.DataFrame:

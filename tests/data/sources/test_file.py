@@ -223,10 +223,8 @@ def test_the_key_is_that_of_the_path_the_target_and_the_kinds(tmp_path: Path, mo
     key = FileSource(**given).key
     keys = {FileSource(**given | other).key for other in others}
     assert len({key} | keys) == len(others) + 1
-    assert re.fullmatch(r"csv-t-[0-9a-f]{12}", key)
+    assert re.fullmatch(r"csv-[0-9a-f]{12}", key)
     assert FileSource(tmp_path / "folder" / ".." / "t.csv", "level", dataset_name="another").key == key
-    key = FileSource(Path("a/Meßwerte (1): x/../über*uns " + "n" * 300 + ".v2.csv.gz"), "level").key
-    assert re.fullmatch(r"csv-[A-Za-z0-9.-]{1,64}-[0-9a-f]{12}", key)
     for file, label in (("iris.csv", "iris"), ("a/my.data.v2.TSV.gz", "my.data.v2"), ("x.parquet", "x")):
         assert FileSource(Path(file), "level").label == label
 

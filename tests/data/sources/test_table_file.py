@@ -24,9 +24,7 @@ def test_the_separator_is_found(tmp_path: Path, separator: str) -> None:
     assert rows_of(tmp_path / "t.csv", content).to_numpy().tolist() == [[1.5, "x", 2]] * 5
 
 
-def test_words_are_no_columns_and_one_column_is_one(tmp_path: Path) -> None:
-    frame = rows_of(tmp_path / "t.csv", "said\nall is one\nnone is\n")
-    assert frame["said"].tolist() == ["all is one", "none is"]
+def test_words_are_no_columns(tmp_path: Path) -> None:
     frame = rows_of(tmp_path / "t.csv", "a b,c\nx y,1\nz w,2\n")
     assert frame.columns.tolist() == ["a b", "c"]
 

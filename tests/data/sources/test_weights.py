@@ -8,12 +8,9 @@ import pandas as pd
 import pytest
 
 from scarf_lightning import ScarfRegressor
-from scarf_lightning.cli import commands
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import load
-from tests.processes import TINY_CONTROL, here
 
 ROWS = 60
 
@@ -64,19 +61,7 @@ def test_an_estimator_has_the_weights_as_a_parameter_of_its_own() -> None:
         ScarfRegressor(options={"dataset.weight": "w"}).fit(frame()[["size"]], frame()["y"])
 
 
-@pytest.mark.slow
-def test_the_cell_of_a_file_is_that_of_the_estimator_with_the_same_weights(tmp_path: Path) -> None:
-    frame(UNEQUAL).to_csv(tmp_path / "t.csv")
-    given = ["dataset=csv", "dataset.path=t.csv", "dataset.target=y", "dataset.weight=w", "trials=1", "pretrain=none"]
-    ran = here(commands.train, *given, *TINY_CONTROL, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    assert "t.csv: 60 rows, 2 features (2 columns, 3 after one-hot encoding) for the number 'y'\n" in ran.stderr
-    assert ran.stdout.startswith("dataset=t, ")
-    rows = load(tmp_path / "results")
-    assert rows[["dataset", "n_train", "n_test"]].to_numpy().tolist() == [["t", 42, 12]]
-    (note,) = (tmp_path / "results" / "datasets").iterdir()
-    assert note.name == FileSource(tmp_path / "t.csv", "y", weight="w").key + ".json"
-
-    table = pd.read_csv(tmp_path / "t.csv")
+def test_the_table_of_a_file_is_that_of_the_estimator_with_the_same_weights(tmp_path: Path) -> None:
+    table = frame(UNEQUAL)
     task = ScarfRegressor(pretrain="none")._read(table[["size", "colour"]], table["y"], table["w"])
-    assert task.table.hash == FileSource(tmp_path / "t.csv", "y", weight="w").load().hash
+    assert task.table.hash == loaded(table, tmp_path, weight="w").hash
