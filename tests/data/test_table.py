@@ -202,15 +202,9 @@ def test_unlabelled_rows_are_kept_and_the_split_column_is_hashed() -> None:
     [
         ({"x": WHOLE}, [None, "no", None, None, *LABELS[4:]], r"test:t has 9 rows with a label in 'y'; .* at least 10"),
         ({"x": WHOLE}, ["only"] * 12, r"target 'y' of test:t has the one class 'only'; two are needed"),
-<<<<<<< HEAD
         ({"x": WHOLE[:9]}, LABELS[:9], r"test:t has 9 rows .* at least 10"),
-        ({"e": [None] * 12, "n": [np.nan] * 12}, LABELS, r"test:t has no column with a value"),
-        ({}, LABELS, r"test:t has no column with a value"),
-=======
-        ({"x": WHOLE[:9]}, LABELS[:9], r"test:t has 9 rows; .* at least 10"),
         ({"e": [None] * 12, "n": [np.nan] * 12}, LABELS, r"test:t has no column to learn from"),
         ({}, LABELS, r"test:t has no column to learn from"),
->>>>>>> ac6235d2 (Refuse a table without a column to learn from in one sentence)
         ({"e": [None] * 12, "x": WHOLE, "far": [np.inf, *GAPS[1:]]}, LABELS, r"column 'far' of test:t .* infinite"),
         ({"x": [*WHOLE[1:], -np.inf], "z": GAPS}, LABELS, r"column 'x' of test:t .* infinite"),
     ],

@@ -10,12 +10,6 @@ from typing import Any
 import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
-<<<<<<< HEAD
-from ..columns import Coded, Floats, floats
-=======
-from ..arguments import argument
->>>>>>> ac6235d2 (Refuse a table without a column to learn from in one sentence)
-
 MISSING = frozenset(["", "?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "none", "null", "missing", "unknown", "#n/a"])
 """Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
 LONGEST = 100
