@@ -146,7 +146,7 @@ class FileSource(Source):
         for option, file in self._files():
             # Spreadsheets write lines of separators below a table.
             frame = read_file(file, self.separator, self.decimal, self.encoding, self.sheet).dropna(how="all")
-            needs_no = set(self.drop)
+            needs_no: set[str | None] = set(self.drop)
             if option == "dataset.unlabelled":
                 frame = frame.drop(columns=self.target, errors="ignore")
                 needs_no |= {self.target, self.weight}
