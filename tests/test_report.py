@@ -71,7 +71,7 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
 def test_everything_in_a_folder(tmp_path: Path) -> None:
     fill_store(tmp_path / "mine", datasets=6, trials=3, pretrains=("none", "scarf"))
 
-    options = ("test=corrected", "adjust=holm", "alpha=0.1", "sections=[paper.report]")
+    options = ("test=corrected", "alpha=0.1", "sections=[paper.report]")
     ran = report_here("results=mine", *options, cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
@@ -81,7 +81,7 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
     assert "All 12 cells are finished, 36 of 36 trials." in lines
     assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
     html = (tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8")
-    assert "python report.py results=mine test=corrected adjust=holm alpha=0.1" in html
+    assert "python report.py results=mine test=corrected alpha=0.1" in html
 
 
 @pytest.mark.slow

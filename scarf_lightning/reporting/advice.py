@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from ..errors import enumeration
-from ..verdicts.answers import ENOUGH_TRIALS, MARGIN, UNDECIDED
+from ..verdicts.answers import ENOUGH_TRIALS, UNDECIDED
 from ..verdicts.effects import Effect
-from ..verdicts.power import chance_of_answer
+from ..verdicts.verdict import chance_of_answer
 
 TRIED = (10, 20, 30, 50, 100)
 """Numbers of trials that may be advised."""
@@ -17,7 +17,7 @@ WORTHWHILE = 0.2
 """The chance below which trials are not advised: they would leave four comparisons in five open."""
 
 
-def trials_sentence(comparisons: Sequence[Effect], margin: float = MARGIN) -> list[str]:
+def trials_sentence(comparisons: Sequence[Effect]) -> list[str]:
     """A sentence on the trials that would decide what is open, with the chance of each comparison.
 
     There is none over several tables, without predictions, and where no number of trials is worth its time.
@@ -32,9 +32,7 @@ def trials_sentence(comparisons: Sequence[Effect], margin: float = MARGIN) -> li
             return [f"{ENOUGH_TRIALS} trials answer: the same command with trials={ENOUGH_TRIALS}."]
         if verdict.parts is not None:
             chances[each.label] = {
-                trials: chance_of_answer(trials, verdict.difference, verdict.parts, margin, each.needed, each.looks)
-                for trials in TRIED
-                if trials > verdict.trials
+                trials: chance_of_answer(verdict, trials, each.needed) for trials in TRIED if trials > verdict.trials
             }
     best = {
         trials: max(known.get(trials, 0.0) for known in chances.values())

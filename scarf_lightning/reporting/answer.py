@@ -33,7 +33,7 @@ def answer_sections(answers: Answers) -> list[Section]:
         competitors = [effect for effect in answers.comparisons if effect.kind == "competitor"]
         picture = label_curve(options, competitors)
     blocks: list[Block] = [*map(Paragraph, texts), picture, _first_table(answers)]
-    blocks += map(Paragraph, trials_sentence(answers.asked, options.rope))
+    blocks += map(Paragraph, trials_sentence(answers.asked))
     blocks += map(Paragraph, answers.reservations)
     sections = [Section("summary", "The answer", blocks)]
     if details := _details(answers, is_curve=is_curve):
@@ -53,8 +53,6 @@ def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
     if len(effects) > 1 and any(effect.claimed != UNDECIDED for effect in effects):
         blocks.append(Paragraph(TOGETHER))
-    if answers.product is not None:
-        blocks += map(Paragraph, answers.product.left_out)
     if is_curve:
         blocks.append(effects_picture(effects, options))
     if answers.product is not None:

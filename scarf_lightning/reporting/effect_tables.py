@@ -13,9 +13,8 @@ from ..errors import capitalised
 from ..intervals import Interval
 from ..metrics import Metric, metric_named
 from ..verdicts.answers import UNDECIDED
-from ..verdicts.effects import Effect, level_over
-from ..verdicts.planning import Product
-from ..verdicts.words import ends_in_words, ends_of, factor_of, shown_answer, signed
+from ..verdicts.effects import Effect, Product, level_over
+from ..verdicts.words import ends_in_words, ends_of, factor_of
 from .blocks import NOTHING, Entry, Table, table
 from .questions import Answers, judged_effects
 
@@ -39,7 +38,7 @@ def effects_table(answers: Answers) -> Table:
     for effect in answers.effects:
         row, is_sure = effect.row, effect.claimed != UNDECIDED
         level, base = (UNKNOWN, UNKNOWN) if effect.kind == "interaction" else effect.levels(metric)
-        size, answer = Entry(_size(effect, metric), row["difference"], is_sure), shown_answer(effect)
+        size, answer = Entry(_size(effect, metric), row["difference"], is_sure), effect.shown
         lines.append(_line(effect.label, level, (size, Entry(answer, answer, is_sure)), row, metric))
         # The mean over settings is no cell that others lie beside.
         if effect.kind in ("change", "competitor"):
@@ -134,8 +133,8 @@ def _size(effect: Effect, metric: Metric) -> str:
         ends = "" if math.isnan(verdict.low) else f" ({ends_in_words(verdict.interval, metric)})"
         return f"{factor_of(verdict.difference, metric):.2f} times{ends}"
     unit = " %" if metric.is_relative else ""
-    ends = ends_of(verdict, metric)
-    return f"{signed(verdict.difference, metric)}{unit}" + (f" ({ends})" if ends else "")
+    ends = "" if math.isnan(verdict.low) else f" ({ends_of(verdict.interval, metric)})"
+    return f"{metric.signed(verdict.difference)}{unit}{ends}"
 
 
 def _level(level: Interval, metric: Metric) -> Entry:

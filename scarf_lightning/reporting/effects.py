@@ -15,7 +15,7 @@ from ..metrics import Metric
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.effects import Cell, Effect, level_over
 from ..verdicts.verdict import Basis
-from ..verdicts.words import references, shown_answer, unsigned
+from ..verdicts.words import unsigned
 from .blocks import Picture
 from .names import shortened
 from .report_options import ReportOptions
@@ -51,7 +51,7 @@ def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Pictur
     return Picture(
         "effects",
         effects_figure(effects, metric, options.rope),
-        caption=f"Improvement in {metric.label} over {references(effects)}{interval}. Grey band: up to "
+        caption=f"Improvement in {metric.label} over the reference{interval}. Grey band: up to "
         f"{size}, of no consequence; hollow point: size open; grey: undecided.",
     )
 
@@ -88,7 +88,7 @@ def _name_beside(axes: Axes, effects: Sequence[Effect]) -> None:
     # Axes have labels on one side, so answers are those of a second pair.
     right = axes.twinx()
     right.set_ylim(axes.get_ylim())
-    right.set_yticks(places, list(map(shown_answer, effects)))
+    right.set_yticks(places, [effect.shown for effect in effects])
     right.tick_params(axis="y", length=0)
     right.spines[:].set_visible(False)
 

@@ -9,8 +9,7 @@ import pandas as pd
 
 from ..metrics import Metric
 from ..verdicts.answers import UNDECIDED
-from ..verdicts.effects import Cell, Effect, Sums, answered, frame_of
-from ..verdicts.planning import Plan, Product, effects_of
+from ..verdicts.effects import Cell, Effect, Plan, Product, answered, effects_of, frame_of
 from ..verdicts.words import sentences
 from ..verdicts.worth import Worth, worths_of
 from .blocks import named
@@ -106,7 +105,7 @@ def answers_of(results: CellResults, options: ReportOptions) -> Answers:
         UsageError: no competitor is the reference that the options name.
     """
     effects, product = judged_effects(results, options)
-    return Answers(results, options, answered(effects, options.rope, looks_at(results, options)), product)
+    return Answers(results, options, answered(effects, looks_at(results, options)), product)
 
 
 def judged_effects(results: CellResults, options: ReportOptions) -> tuple[list[Effect], Product | None]:
@@ -117,8 +116,8 @@ def judged_effects(results: CellResults, options: ReportOptions) -> tuple[list[E
     """
     usual = {axis: text_of(value) for axis, value in results.usual.items() if value is not None}
     cells = cells_in(results, options.measure)
-    plan = Plan(cells, results.axes, results.compared, options.reference, usual)
-    return effects_of(plan, Sums(options.measure, options.rope))
+    axes, compared = results.axes, results.compared
+    return effects_of(Plan(cells, axes, compared, options.measure, options.reference, usual, options.rope))
 
 
 def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
@@ -142,7 +141,6 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
             n_labels=n_labels.get(label, math.nan),
             key=label,
             fault="" if is_baseline else results.sign_of(label),
-            has_network=row.get("network") is not None,
             is_baseline=is_baseline,
         )
         cells.append(cell)

@@ -1,7 +1,7 @@
 """The options of a report."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from ..data.targets import Classes
 from ..metrics import Metric, metric_named
@@ -10,7 +10,6 @@ from ..verdicts import Test
 
 TEST_NAMES: dict[str, str] = {
     "welch": "Welch's t-test, as in the paper, which finds up to 27 % of equal competitors different in 30 trials",
-    "paired": "paired t-test",
     "corrected": "corrected resampled t-test",
 }
 
@@ -38,7 +37,6 @@ class ReportOptions(Options):
     test: Test = option(
         "corrected", "test behind win matrices and gains; welch is the paper's, which is too often false"
     )
-    adjust: Literal["none", "holm"] = option("none", "correction of these tests over datasets")
     alpha: float = option(0.05, "level below which a p-value counts as a difference", "(0, 1)")
 
     def __post_init__(self) -> None:
@@ -58,13 +56,12 @@ class ReportOptions(Options):
     @property
     def how(self) -> dict[str, Any]:
         """The arguments of the statistics that say how to test."""
-        return {"test": self.test, "alpha": self.alpha, "adjust": self.adjust == "holm"}
+        return {"test": self.test, "alpha": self.alpha}
 
     @property
     def in_words(self) -> str:
         """Description of the test of differences."""
-        corrected = " after Holm's correction over datasets" if self.adjust == "holm" else ""
-        return f"{TEST_NAMES[self.test]}, p < {self.alpha:g}{corrected}"
+        return f"{TEST_NAMES[self.test]}, p < {self.alpha:g}"
 
 
 NAMES = tuple(options_of(ReportOptions))

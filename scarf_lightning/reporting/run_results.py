@@ -42,7 +42,7 @@ def answer_in_words(answers: Answers) -> list[str]:
     """The answer of a run in sentences; none if nothing is compared."""
     if not answers.effects:
         return []
-    kind, trials = answers.other_kind_note, trials_sentence(answers.asked, answers.options.rope)
+    kind, trials = answers.other_kind_note, trials_sentence(answers.asked)
     return [*answers.in_words, *([kind] if kind else []), *trials]
 
 

@@ -6,8 +6,7 @@ import pandas as pd
 
 from ..metrics import Metric
 from ..verdicts.effects import Effect
-from ..verdicts.words import references
-from ..verdicts.worth import REACH, Worth, worth_sentence
+from ..verdicts.worth import REACH, Worth, worth_sentences
 from .blocks import Table, table
 from .names import labels_in_words
 
@@ -19,13 +18,7 @@ Valued = tuple[Effect, Worth]
 
 def worth_in_words(valued: Sequence[Valued]) -> list[str]:
     """A sentence on each of the first competitors, at most `MOST_SAID`."""
-    by_name: dict[str, list[Valued]] = {}
-    for each in valued:
-        by_name.setdefault(each[0].what, []).append(each)
-    sentences = []
-    for name, competitor_worths in list(by_name.items())[:MOST_SAID]:
-        sentences.append(worth_sentence(name, {_at(comparison): worth for comparison, worth in competitor_worths}))
-    return sentences
+    return worth_sentences(valued)[:MOST_SAID]
 
 
 def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
@@ -35,11 +28,11 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
         rows.append((comparison.what, _at(comparison), worth.times, worth.ends or None, worth.curve))
         data.append({"competitor": comparison.what, "reference": comparison.reference} | worth.columns)
     shown = pd.DataFrame(rows, columns=["competitor", "labels", "times the labels", "95 % interval", "curve"])
-    over = references([comparison for comparison, _ in valued])
     caption = (
-        f"Worth in labels: how many times the labels {over} needs for the same {metric.label}, by its learning curve, "
-        f"straight in the logarithm of the labels. Beyond its ends the curve is continued to {REACH:g} times the most "
-        f"labels and to one part in {REACH:g} of the fewest; curves flatten, so a gain there is worth rather more"
+        f"Worth in labels: how many times the labels the reference needs for the same {metric.label}, by its learning "
+        "curve, straight in the logarithm of the labels. Beyond its ends the curve is continued to "
+        f"{REACH:g} times the most labels and to one part in {REACH:g} of the fewest; curves flatten, so a gain there "
+        "is worth rather more"
     )
     return table("worth", caption, shown, data=pd.DataFrame(data))
 

@@ -85,7 +85,7 @@ def _steps(levels: Floats, alpha: float) -> list[float]:
 
 
 def answer_of(interval: Interval, margin: float = MARGIN) -> Answer:
-    """The answer that an interval of a difference gives, higher being better.
+    """The answer that an interval of a difference shows, higher being better.
 
     Args:
         interval: the difference and the ends of its interval; NaN where there is none.

@@ -1,22 +1,43 @@
-"""The door to the evaluator: effects of results of any library, from a frame of metrics or of predictions."""
+"""The door to the evaluator: effects of results of any library, from a long frame of metrics or of predictions.
+
+A frame has the columns ``dataset``, ``trial`` and ``competitor``, or several that stand in its place; one with numbers
+of labels, if they vary; and one of these:
+
+- **metrics**, a row a trial: a column of the metric's name, empty where a trial has no value;
+- **predictions**, a row a test row of a trial: ``row``, its number in the table, by which it has one ``label`` in all
+  trials, and ``prediction``, a class or a number, or a column ``probability_CLASS`` for each class.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
-from ..intervals import TEST_TO_TRAIN
-from ..metrics import Metric, metric_named
-from .answers import MARGIN
-from .effects import Cell, Effect, Sums, answered, frame_of
-from .frame import cells_of
+from ..intervals import FEWEST_TABLES, TEST_TO_TRAIN, UNBOUNDED
+from ..metrics import FRACTION, Labels, Metric, metric_named
+from .answers import MARGIN, Floats
+from .effects import ON, WITH, Cell, Effect, Plan, answered, effects_of, frame_of
 from .looks import Look
-from .planning import Plan, effects_of
+from .pairs import NOT_USED
+from .trials import RowsOfTrial, Trials, rows_by_metric
 from .words import sentences
-from .worth import Worth, worth_sentence, worths_of
+from .worth import Worth, worth_sentences, worths_of
+
+KEYS = ["dataset", "trial", "competitor"]
+PROBABILITY = "probability_"
+"""Columns that begin with it hold the probability of the class that follows."""
+ROUNDING = 1e-6
+"""The part by which float32 may change a number."""
+ROUNDED = 0.005
+"""The most by which a probability of two decimals is rounded."""
+N_LABELS = "number of labels"
+"""The column of the numbers of labels, by a name that no user's column has."""
+PLACE = [N_LABELS, "dataset", "competitor", "trial"]
 
 
 @dataclass(frozen=True)
@@ -44,31 +65,25 @@ class ComparedResults:
 
     @property
     def levels(self) -> pd.DataFrame:
-        """A row a table and competitor: ``dataset, competitor, mean, low, high, trials``; ``labels`` if they vary."""
+        """A row a table and competitor: ``dataset, competitor, labels, mean, low, high, trials``."""
         rows = []
         for cell in self.cells:
             mean, low, high = cell.trials.level(self.metric)
             row = {"dataset": cell.table, "competitor": cell.name, "labels": cell.labels}
             rows.append(row | {"mean": mean, "low": low, "high": high, "trials": len(cell.trials.values)})
-        levels = pd.DataFrame(rows)
-        return levels.drop(columns="labels") if levels["labels"].isna().all() else levels
+        return pd.DataFrame(rows)
 
     @property
     def worth_frame(self) -> pd.DataFrame:
         """A row a competitor and number of labels: ``competitor, reference, labels, worth, worth_low, worth_high,
         least, most, curve, n``; without a row if there are no worths."""
-        rows = []
-        for effect, worth in self.worths:
-            rows.append({"competitor": effect.what, "reference": effect.reference} | worth.columns)
+        rows = [{"competitor": its.what, "reference": its.reference} | worth.columns for its, worth in self.worths]
         return pd.DataFrame(rows)
 
     @property
     def sentences(self) -> list[str]:
         """The answers in sentences, as a report has them, and the worth in labels of each competitor."""
-        by_name: dict[str, dict[str, Worth]] = {}
-        for effect, worth in self.worths:
-            by_name.setdefault(effect.what, {})[f"{worth.labels:,g}"] = worth
-        return sentences(self.effects, self.metric) + [worth_sentence(*each) for each in by_name.items()]
+        return [*sentences(self.effects, self.metric), *worth_sentences(self.worths)]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -117,47 +132,183 @@ def compare(
 
     Raises:
         UsageError: a column is missing or holds an impossible value, a trial occurs twice, the metric or the reference
-            is unknown, an option is out of range, or nothing can be compared with the reference.
+            is unknown, an option is no number, or nothing can be compared with the reference.
 
     >>> import pandas as pd
     >>> trials = [("wine", trial, "forest", 0.97 + trial / 1000) for trial in range(10)]
     >>> trials += [("wine", trial, "tree", 0.89 + trial / 800) for trial in range(10)]
     >>> frame = pd.DataFrame(trials, columns=["dataset", "trial", "competitor", "accuracy"])
-    >>> print(compare(frame, metric="accuracy", reference="tree").sentences[0])
-    On wine, beside tree: forest helps, +7.89 points of accuracy (95 %: +7.78 to +7.99); better in 10 of 10 trials.
+    >>> found = compare(frame, metric="accuracy", reference="tree")
+    >>> found.frame["answer"].item(), round(found.frame["difference"].item(), 4)
+    ('helps', 0.0789)
     """
+    for name, value in {"margin": margin, "test_to_train": test_to_train, "n_trained": n_trained}.items():
+        if not isinstance(value, Real) or not value >= 0:
+            raise UsageError(f"{name}={value} needs to be a number of 0 or more.")
     measure = metric_named(metric)
-    _check_options(margin, test_to_train, n_trained, measure)
-    before = _looks(looks)
     cells = cells_of(frame, measure, factors, labels, test_to_train=test_to_train, n_trained=n_trained)
     if not cells:
-        raise UsageError(f"The frame has no value of {measure.name}; fill its column.")
+        raise UsageError(f"The frame has no value of {metric}; fill its column.")
     if reference is None and not factors:
         names = ", ".join(dict.fromkeys(cell.name for cell in cells))
         raise UsageError(f"compare needs a reference; the competitors of this frame are: {names}.")
     named = None if reference is None else str(reference)
     # The first setting is the usual one.
-    plan, by = Plan(cells, factors, factors, named, cells[0].options), Sums(measure, margin)
-    effects = answered(effects_of(plan, by)[0], margin, lambda _: before)
+    plan = Plan(cells, factors, factors, measure, named, cells[0].options, margin)
+    effects = answered(effects_of(plan)[0], lambda _: [Look(trials) for trials in looks])
     if not effects:
         raise UsageError("No other competitor shares a table and a trial with the reference; name another one.")
     return ComparedResults(measure, margin, effects, cells, worths_of(effects, cells, measure))
 
 
-def _check_options(margin: float, test_to_train: float, n_trained: float, metric: Metric) -> None:
-    """Refuse an option out of range."""
-    lowest, highest = metric.bounds
-    largest = highest - lowest if math.isfinite(highest - lowest) else 1.0
-    if not isinstance(margin, Real) or not 0 <= margin < largest:
-        raise UsageError(f"margin={margin} needs to be 0 or more and below {largest:g}; {MARGIN:g} is the default.")
-    if not isinstance(test_to_train, Real) or not 0 <= test_to_train < math.inf:
-        raise UsageError(f"test_to_train={test_to_train} is no ratio; give test rows over training rows, as 0.25.")
-    if not isinstance(n_trained, Real) or not n_trained > 0:
-        raise UsageError(f"n_trained={n_trained} is no number of rows; give those that a trial trains on, such as 400.")
+def cells_of(
+    frame: pd.DataFrame,
+    metric: Metric,
+    factors: Sequence[str] = (),
+    labels: str | None = None,
+    *,
+    test_to_train: float = TEST_TO_TRAIN,
+    n_trained: float = math.inf,
+) -> list[Cell]:
+    """The cells of a frame, ascending in their numbers of labels. Arguments and errors are those of `compare`.
+
+    >>> frame = pd.DataFrame({"dataset": ["wine"], "trial": [0], "competitor": ["tree"], "accuracy": [0.9]})
+    >>> (cell,) = cells_of(frame, metric_named("accuracy"))
+    >>> cell.table, cell.name, cell.trials.values
+    ('wine', 'tree', {0: 0.9})
+    """
+    is_measured = metric.name in frame.columns
+    predicted = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
+    if "number" in metric.targets or not predicted:
+        predicted = ["prediction"]
+    columns = [metric.name] if is_measured else ["row", "label", *predicted]
+    places = ["dataset", "trial", *([labels] if labels else [])]
+    for column in (*places, *(factors or ["competitor"]), *columns):
+        if column not in frame.columns:
+            raise UsageError(
+                f"The frame lacks the column {column}; it needs dataset, trial, competitor, and {metric.name} for each "
+                "trial or row, label and prediction for each test row."
+            )
+    frame, options = _with_competitors(frame, factors)
+    filled = [*places, "competitor", *([] if is_measured else columns)]
+    if frame[filled].isna().any(axis=None):
+        raise UsageError(f"The frame has rows without a value of {', '.join(filled)}; fill or drop these rows.")
+    # Names may be numbers in one part of a frame and texts in another.
+    frame = frame.astype({"dataset": str}).assign(
+        **{N_LABELS: _numbers(frame, labels, (1.0, math.inf)) if labels else 0.0}
+    )
+    frame = frame.sort_values(N_LABELS, kind="stable", ignore_index=True)
+    twice = frame.duplicated([N_LABELS, *KEYS, *([] if is_measured else ["row"])])
+    if twice.any():
+        raise UsageError(f"{_place(frame[twice])} has a row twice; keep one of the two.")
+    trials = _measured(frame, metric) if is_measured else _tested(frame, metric, predicted)
+    # A claim over tables needs six, so each of fewer is a context of its own.
+    are_few = 1 < frame["dataset"].nunique() < FEWEST_TABLES
+    found: dict[tuple[Any, ...], tuple[dict[Hashable, float], dict[Hashable, RowsOfTrial]]] = {}
+    for (*place, trial), (value, rows) in trials.items():
+        values, tested = found.setdefault(tuple(place), ({}, {}))
+        values[trial] = value
+        if rows is not None:
+            tested[trial] = rows
+    cells = []
+    for (n, table, name), (values, tested) in found.items():
+        in_words = f"{n:,g} labels" if labels else ""
+        context = WITH.join(filter(None, (f"{ON}{table}", in_words))) if are_few else in_words
+        its = Trials(values, tested, None, n_trained, test_to_train)
+        cells.append(Cell(table, name, its, options[name], context, n if labels else None, n))
+    return cells
 
 
-def _looks(trials: Sequence[int]) -> list[Look]:
-    """Looks at these numbers of trials, of which nothing but the number is known."""
-    if not isinstance(trials, Sequence) or not all(isinstance(n, Integral) and n >= 1 for n in trials):
-        raise UsageError(f"looks={trials} needs a list of whole numbers from 1 up, such as looks=[5, 10].")
-    return [Look(n) for n in trials]
+def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
+    """The frame with a competitor for each setting of the factors, as texts, and the options of each."""
+    if not factors:
+        frame = frame.assign(competitor=frame["competitor"].map(str, na_action="ignore"))
+        return frame, {name: {} for name in frame["competitor"].unique()}
+    if isinstance(factors, str) or len(set(factors)) < max(2, len(factors)):
+        raise UsageError("factors needs two columns or more, each once; one is a competitor.")
+    # As the command line has it: 1.0 is 1.
+    texts = frame[list(factors)].astype(object).map(lambda value: str(value).removesuffix(".0"), na_action="ignore")
+    names = texts.fillna(NOT_USED).agg(", ".join, axis=1)
+    options = {}
+    for name, setting in zip(names, texts.to_dict("records"), strict=True):
+        options[name] = {str(axis): value for axis, value in setting.items() if value == value and value is not None}
+    return frame.assign(competitor=names), options
+
+
+Measured = dict[tuple[Any, ...], tuple[float, RowsOfTrial | None]]
+"""The value of each trial by number of labels, dataset, competitor and trial; with its test rows, if known."""
+
+
+def _measured(frame: pd.DataFrame, metric: Metric) -> Measured:
+    """The trials of a frame with a row a trial."""
+    values = _numbers(frame, metric.name, metric.bounds)
+    places = frame[PLACE].itertuples(index=False, name=None)
+    return {place: (value, None) for place, value in zip(places, values.tolist(), strict=True) if value == value}
+
+
+def _tested(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> Measured:
+    """The trials of a frame with a row a test row."""
+    kinds = frame["label"].groupby(frame["dataset"] + " " + frame["row"].astype(str)).nunique()
+    if (kinds > 1).any():
+        raise UsageError(
+            f"Row {kinds.idxmax()} has two labels; the column row needs the number of the row in the table, and label "
+            "one value for each."
+        )
+    predictions, labels = _predictions_and_labels(frame, metric, columns)
+    # Rows may be called by any names, so their ranks stand for them.
+    numbers = pd.factorize(frame["row"], sort=True)[0]
+    found: Measured = {}
+    places: dict[Any, Any] = frame.groupby(PLACE, sort=False).indices
+    for place, its in places.items():
+        # Two competitors may list their rows in different orders, and are compared row by row.
+        order = its[np.argsort(numbers[its])]
+        rows = rows_by_metric([metric], predictions[order], labels[order], numbers[order]).get(metric.name)
+        # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
+        if rows is not None:
+            found[place] = float(rows.values.mean()), rows
+    return found
+
+
+def _predictions_and_labels(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> tuple[Floats, Labels]:
+    """Predictions and labels of all rows as metrics take them."""
+    if "number" in metric.targets:
+        return _numbers(frame, "prediction"), _numbers(frame, "label")
+    labels = frame["label"].astype(str)
+    if columns == ["prediction"]:
+        predicted = frame["prediction"].astype(str)
+        if not predicted.isin(labels).any():
+            raise UsageError("The column prediction holds no class of the column label; name the classes alike.")
+        # Classes that only predictions have count as classes too. A predicted class is a certain one.
+        classes = sorted({*labels, *predicted})
+        predictions = np.eye(len(classes))[pd.Categorical(predicted, categories=classes).codes]
+    else:
+        classes = [column.removeprefix(PROBABILITY) for column in columns]
+        predictions = np.column_stack([_numbers(frame, column, FRACTION) for column in columns])
+        # Each class may have been rounded.
+        is_off = np.abs(predictions.sum(axis=1) - 1) > ROUNDED * len(columns)
+        if is_off.any():
+            raise UsageError(
+                f"Probabilities of {_place(frame[is_off])} do not sum to 1; give a column for every class."
+            )
+    if unknown := sorted({*labels} - {*classes}):
+        raise UsageError(f"The label {unknown[0]} has no column {PROBABILITY}{unknown[0]}; add it.")
+    return predictions, np.asarray(pd.Categorical(labels, categories=classes).codes, dtype=np.int64)
+
+
+def _numbers(frame: pd.DataFrame, column: str, bounds: tuple[float, float] = UNBOUNDED) -> Floats:
+    """The numbers in a column, ``(N,)``, NaN where it is empty, cut at the bounds that rounding alone may leave."""
+    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    lowest, highest = bounds
+    is_outside = (values < lowest - ROUNDING) | (values > highest + ROUNDING) | np.isinf(values)
+    is_wrong = is_outside | (np.isnan(values) & frame[column].notna().to_numpy())
+    if is_wrong.any():
+        raise UsageError(
+            f"{column} needs numbers between {lowest:g} and {highest:g}, and {_place(frame[is_wrong])} has "
+            f"{frame[column][is_wrong].iloc[0]}; divide percentages by 100, and turn the sign of a loss."
+        )
+    return np.asarray(np.clip(values, lowest, highest))
+
+
+def _place(rows: pd.DataFrame) -> str:
+    """The competitor and trial of the first of some rows."""
+    return "competitor {competitor} in trial {trial} of {dataset}".format(**rows.iloc[0])

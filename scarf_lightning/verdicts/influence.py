@@ -110,25 +110,6 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     return values
 
 
-def shown_rows(predictions: Floats, labels: Labels) -> NDArray[np.bool_] | None:
-    """Whether some row of each class is predicted right, and some row wrong, ``(C, 2)``; None of numbers.
-
-    Args:
-        predictions, labels: as in `row_values`.
-
-    >>> import numpy as np
-    >>> shown_rows(np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2]]), np.array([0, 1, 1]))
-    array([[ True, False],
-           [ True,  True]])
-    """
-    if predictions.ndim == 1:
-        return None
-    shown = np.zeros((predictions.shape[1], 2), dtype=bool)
-    is_wrong = predictions.argmax(axis=1) != labels
-    shown[labels, is_wrong.astype(int)] = True
-    return shown
-
-
 def _right(probabilities: Floats, labels: Labels) -> Floats:
     return np.asarray(probabilities.argmax(axis=1) == labels, dtype=np.float64)
 

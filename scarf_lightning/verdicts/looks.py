@@ -15,13 +15,13 @@ false. The level of a look is its repeated p-value: the level at which the look 
   trials have nothing in common. Trials of one table share its rows, which makes looks more alike, and any further look
   cheaper. So this is the safe side, and the bounds need no estimate of the error's parts, which few trials show badly.
 
-An answer that a look has claimed stands at later ones as long as their interval still excludes zero. seqbench (an R
+An answer that a look has claimed stands at later ones as long as their interval of 95 % still shows it. seqbench (an R
 package for benchmarks of machine learning) has the same promise by betting; its bounds hold for any number of looks
 without remembering them, and find less.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -83,18 +83,6 @@ def spent(trials: Sequence[int], alpha: float = 1.0) -> Floats:
     return np.asarray(alpha * (first + (1 - first) * later))
 
 
-def bounds(trials: tuple[int, ...], alpha: float) -> tuple[float, ...]:
-    """The standard errors beyond which each look claims, in rising order of their trials.
-
-    Looks claim together with a chance of what they have `spent`, if nothing differs and trials have nothing in common
-    (Armitage, McPherson and Rowe 1969, DOI 10.2307/2343787).
-
-    >>> [round(each, 2) for each in bounds((10, 20, 30), 0.05)]
-    [2.0, 2.98, 2.76]
-    """
-    return tuple(_left_open(trials[: n + 1], alpha).bound for n in range(len(trials)))
-
-
 class _Open(NamedTuple):
     """The differences that no look so far has claimed.
 
@@ -111,21 +99,21 @@ class _Open(NamedTuple):
 
 @cache
 def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
-    """What looks at these numbers of trials leave open. Each look goes on from those before it."""
-    from scipy.special import ndtr, ndtri
+    """What looks at these numbers of trials, in rising order, leave open. Each look goes on from those before it.
 
-    points, weights = np.polynomial.legendre.leggauss(NODES)
-    spent_alpha = spent(trials, alpha)
-    if len(trials) == 1:
-        bound = float(-ndtri(spent_alpha[0] / 2))
-        at = points * bound
-        return _Open(bound, at, np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) * weights * bound)
-    # The import takes longer than a run with one look otherwise takes for its answers.
+    Looks claim together with a chance of what they have `spent`, if nothing differs and trials have nothing in common
+    (Armitage, McPherson and Rowe 1969, DOI 10.2307/2343787).
+    """
     from scipy.optimize import brentq
+    from scipy.special import ndtr
 
+    # Without a trial all that is known is that nothing differs.
+    if not trials:
+        return _Open(0.0, np.zeros(1), np.ones(1))
     before = _left_open(trials[:-1], alpha)
-    due = float(spent_alpha[-1] - spent_alpha[-2])
-    alike = math.sqrt(trials[-2] / trials[-1])
+    *_, spent_before, spent_now = [0.0, *spent(trials, alpha)]
+    due = spent_now - spent_before
+    alike = math.sqrt(trials[-2] / trials[-1]) if len(trials) > 1 else 0.0
     apart = math.sqrt(1 - alike**2)
     # What a difference that was open at the look before becomes at this one.
     centres = alike * before.at
@@ -138,13 +126,31 @@ def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
     bound = MOST
     if crossed(MOST) < due:
         bound = float(brentq(lambda value: crossed(value) - due, 0.0, MOST))
+    points, weights = np.polynomial.legendre.leggauss(NODES)
     at = points * bound
     steps = (at[:, None] - centres) / apart
     kernel = np.exp(-(steps**2) / 2) / (apart * math.sqrt(2 * math.pi))
     return _Open(bound, at, kernel @ before.density * weights * bound)
 
 
-def level_after(p: float, trials: Sequence[int]) -> float:
+def needed_at(trials: int, looks: Iterable[int], level: float) -> float:
+    """The two-sided level that a further look needs by itself to claim at a level.
+
+    >>> round(needed_at(30, [10], 0.05), 4)
+    0.0065
+    """
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-_left_open(tuple(sorted({*looks, trials})), level).bound))
+
+
+@cache
+def _needed(looks: tuple[int, ...]) -> list[float]:
+    """The level that the last look needs by itself to claim at each of `ALPHAS`."""
+    return [needed_at(looks[-1], looks, alpha) for alpha in ALPHAS]
+
+
+def level_after(p: float, trials: Iterable[int]) -> float:
     """The repeated p-value of the last of several looks: the level at which it would just claim.
 
     Args:
@@ -161,25 +167,16 @@ def level_after(p: float, trials: Sequence[int]) -> float:
     looks = tuple(sorted(set(trials)))
     if len(looks) == 1:
         return min(1.0, p / float(spent(looks)[0]))
-    nominal = _nominal(looks)
-    if p >= nominal[-1]:
+    needed = _needed(looks)
+    if p >= needed[-1]:
         return 1.0
     # By standard errors, in which bounds bend least.
     distance = float(-ndtri(max(p, 1e-300) / 2))
-    distances = -ndtri(np.array(nominal) / 2)
+    distances = -ndtri(np.array(needed) / 2)
     # Beyond the strictest bound that is computed, levels are to each other as they are there.
     if distance >= distances[0]:
-        return ALPHAS[0] * p / nominal[0]
-    logarithm = np.interp(-distance, -distances, np.log(ALPHAS))
-    return float(np.exp(logarithm))
-
-
-@cache
-def _nominal(looks: tuple[int, ...]) -> tuple[float, ...]:
-    """The two-sided level of the last look by itself at which it claims, for each of `ALPHAS`."""
-    from scipy.special import ndtr
-
-    return tuple(float(2 * ndtr(-bounds(looks, alpha)[-1])) for alpha in ALPHAS)
+        return ALPHAS[0] * p / needed[0]
+    return float(np.exp(np.interp(-distance, -distances, np.log(ALPHAS))))
 
 
 def levels_after(levels: Levels, trials: int, is_gain: bool, margin: float, before: Sequence[Look]) -> Levels:
@@ -187,10 +184,10 @@ def levels_after(levels: Levels, trials: int, is_gain: bool, margin: float, befo
 
     Args:
         levels: of the look by itself.
-        trials: that it is of; a look at trials that were seen already costs nothing.
+        trials: that it is of.
         is_gain: true if the difference is an improvement.
         margin: of the levels beyond and within.
-        before: the looks at the same comparison so far.
+        before: the looks at fewer trials of the same comparison.
 
     What a look has claimed stands, if the difference still has the same sign:
 
@@ -198,53 +195,12 @@ def levels_after(levels: Levels, trials: int, is_gain: bool, margin: float, befo
     >>> levels_after(weak, 20, True, 0.01, [Look(10, Levels(direction=0.01))]).direction
     0.01
     """
-    earlier = [look for look in before if look.trials < trials]
-    numbers = [*(look.trials for look in earlier), trials]
+    numbers = [*(look.trials for look in before), trials]
     direction, beyond, within = (level_after(level, numbers) for level in levels)
-    for look in earlier:
+    for look in before:
         if look.is_gain == is_gain:
             direction = min(direction, look.levels.direction)
         if look.margin == margin:
             within = min(within, look.levels.within)
             beyond = min(beyond, look.levels.beyond) if look.is_gain == is_gain else beyond
     return Levels(direction, beyond, within)
-
-
-def needed_at(trials: int, looks: Sequence[int], level: float) -> float:
-    """The two-sided level that a further look needs by itself to claim at a level.
-
-    >>> round(needed_at(30, [10], 0.05), 4)
-    0.0065
-    """
-    from scipy.special import ndtr
-
-    numbers = tuple(sorted({*looks, trials}))
-    return float(2 * ndtr(-bounds(numbers, level)[-1]))
-
-
-def level_at(question: str, level: float, looks: Sequence[Look], is_gain: bool, margin: float) -> float:
-    """The two-sided level of the interval by which a question is answered: 1 minus its coverage.
-
-    It is what is left for the last look. If an earlier one has claimed what is asked, the answer was made at its level,
-    and stands as long as the interval of that level agrees.
-
-    Args:
-        question: of the fields of `answers.Levels`.
-        level: that all looks together may spend.
-        looks: by their trials, the last one now; none if nobody counts them.
-        is_gain, margin: of the last look.
-
-    >>> open_still, claimed = Look(10), Look(10, Levels(direction=0.01))
-    >>> [round(level_at("direction", 0.05, [each, Look(30)], True, 0.01), 3) for each in (open_still, claimed)]
-    [0.007, 0.046]
-    """
-    if not looks:
-        return level
-    spending = []
-    for place, look in enumerate(looks):
-        is_last = place == len(looks) - 1
-        is_same = question == "within" or look.is_gain == is_gain
-        is_same &= question == "direction" or look.margin == margin
-        if is_last or (is_same and getattr(look.levels, question) <= level):
-            spending.append(needed_at(look.trials, [each.trials for each in looks[:place]], level))
-    return max(spending)

@@ -1,4 +1,4 @@
-"""Pairs of competitors on every dataset: Student's t in three forms, Holm's correction, win matrices and gains.
+"""Pairs of competitors on every dataset: Student's t in two forms, Holm's correction, win matrices and gains.
 
 All take ``scores``, a long frame: ``dataset``; ``competitor``, a name; ``trial``; ``value``, higher is better. Trials
 and whole cells may be missing: the functions count and name what they leave out. `scores_of` makes scores from results.
@@ -7,13 +7,13 @@ and whole cells may be missing: the functions count and name what they leave out
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import Any, Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError
 from ..intervals import TEST_TO_TRAIN
 from ..metrics import metric_named
 from .answers import Floats
@@ -29,7 +29,7 @@ Pair = tuple[str, str]
 """A competitor and the reference that it is compared with."""
 Grid = Mapping[tuple[str, str], Pair]
 """For each (row, column) of a table, a competitor and its reference."""
-Test = Literal["welch", "paired", "corrected"]
+Test = Literal["welch", "corrected"]
 
 
 def scores_of(
@@ -83,51 +83,16 @@ def pretraining_grid(methods: Iterable[str], pretrains: Iterable[str]) -> dict[t
     return {(method, its): (f"{its}+{method}", f"none+{method}") for method, its in product(methods, pretrains)}
 
 
-def against(reference: str, competitors: Iterable[str]) -> dict[tuple[str, str], Pair]:
-    """A grid of one row, with a column for each competitor against the reference."""
-    return {(reference, name): (name, reference) for name in competitors if name != reference}
-
-
-def _by_trial(scores: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """The scores of some competitors, a column each, and a row a dataset and trial; none is left out.
-
-    Raises:
-        UsageError: no value is there, one is infinite, a trial has two, or a competitor has no rows.
-    """
-    values = scores["value"].to_numpy(dtype=np.float64, na_value=np.nan)
-    if np.isnan(values).all() or np.isinf(values).any():
-        raise UsageError("The scores hold no values, or infinite ones; mark a trial without a score by NaN.")
-    # Two settings under one name would overwrite each other, unnoticed.
-    repeated = scores[scores.duplicated(["dataset", "competitor", "trial"])]
-    if len(repeated):
-        row = repeated.iloc[0]
-        raise UsageError(
-            f"Competitor {row['competitor']} has two values for trial {row['trial']} on dataset {row['dataset']}; "
-            "select one setting of it, or name its settings differently."
-        )
-    wide = scores.assign(value=values).pivot_table(
-        index=["dataset", "trial"], columns="competitor", values="value", dropna=False
-    )
-    known = list(map(str, wide.columns))
-    for name in names:
-        if name not in known:
-            raise UsageError(unknown_name(f"The scores have no competitor {name}", name, known, "their competitors"))
-    return wide[list(dict.fromkeys(names))]
-
-
-def compared_pairs(
-    scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = "corrected", adjust: bool = False
-) -> pd.DataFrame:
+def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = "corrected") -> pd.DataFrame:
     """Tests each pair's difference of means on every dataset.
 
     Args:
         scores: as above.
         pairs: (competitor, reference).
         test: ``welch`` (B. L. Welch 1947, DOI 10.1093/biomet/34.1-2.28) is the paper's, which finds up to 27 % of
-            equal competitors different in 30 trials. ``paired`` takes the trials that both have. So does ``corrected``;
-            since trials overlap that draw their splits from one table, it replaces the factor 1/n of the variance by
+            equal competitors different in 30 trials. ``corrected`` takes the trials that both have; since trials
+            overlap that draw their splits from one table, it replaces the factor 1/n of the variance by
             1/n + n_test/n_train (Nadeau and Bengio 2003, DOI 10.1023/A:1024068626366).
-        adjust: correct each pair's p-values over datasets by Holm's procedure.
 
     Returns:
         A row a pair and dataset, no dataset left out: ``dataset, competitor, reference``; ``mean, reference_mean,
@@ -135,49 +100,54 @@ def compared_pairs(
         that do not vary have 1 if they are equal and else 0.
 
     Raises:
-        UsageError: unusable scores, an unknown competitor or test, or no pairs.
+        UsageError: a trial of a competitor has two values.
 
     Splits that overlap make the same four differences weaker evidence:
 
     >>> values = {"a": [0.91, 0.93, 0.92, 0.94], "b": [0.90, 0.91, 0.90, 0.91]}
     >>> rows = [("iris", name, trial, value) for name, its in values.items() for trial, value in enumerate(its)]
     >>> scores = pd.DataFrame(rows, columns=COLUMNS)
-    >>> [compared_pairs(scores, [("a", "b")], test=test)["p"].round(3).item() for test in ("paired", "corrected")]
-    [0.016, 0.044]
+    >>> [compared_pairs(scores, [("a", "b")], test=test)["p"].round(3).item() for test in ("welch", "corrected")]
+    [0.045, 0.044]
     """
     from scipy.special import stdtr
 
-    pairs = list(dict.fromkeys(pairs))
-    if not pairs:
-        raise UsageError("There are no pairs to compare; name two competitors or more.")
-    if test not in get_args(Test):
-        raise UsageError(unknown_name(f"test={test} is unknown", test, get_args(Test), "the tests"))
-    wide = _by_trial(scores, [name for pair in pairs for name in pair])
-    first, second = (wide[[pair[side] for pair in pairs]].set_axis(range(len(pairs)), axis=1) for side in (0, 1))
-    # Paired tests compare trial by trial, so their means are those of the trials that both have.
-    if test != "welch":
-        first, second = first.where(second.notna()), second.where(first.notna())
-    a, b, apart = (each.groupby(level="dataset") for each in (first, second, first - second))
-    mean, mean2, n = a.mean(), b.mean(), apart.count()
-    if test == "welch":
-        one, other = a.var() / a.count(), b.var() / b.count()
-        # The degrees of freedom of Welch and Satterthwaite.
-        freedom = (one + other) ** 2 / (one**2 / (a.count() - 1) + other**2 / (b.count() - 1))
-        error, size = (one + other) ** 0.5, mean.abs().where(mean.abs() >= mean2.abs(), mean2.abs())
-    else:
-        # 1 / n falls with more trials; the ratio stays, because all of them draw from one table.
-        error = (apart.var() * (1 / n + (TEST_TO_TRAIN if test == "corrected" else 0.0))) ** 0.5
-        larger = first.abs().where(first.abs() >= second.abs(), second.abs())
-        freedom, size = n - 1, larger.groupby(level="dataset").mean()
-    difference = mean - mean2
-    # 0.3 - 0.1 - 0.2 is -3e-17, which over a standard error of 1e-17 would be significant.
-    is_zero, is_exact = difference.abs() <= ROUNDING * size, error <= ROUNDING * size
-    p = pd.DataFrame(2 * stdtr(freedom, -(difference.abs() / error)), mean.index)
-    p = p.mask(is_zero, 1.0).mask(is_exact & ~is_zero, 0.0).where(error.notna())
-    columns = {"mean": mean, "reference_mean": mean2, "difference": difference, "p": p.apply(holm) if adjust else p}
-    places = [(dataset, *pair) for dataset in mean.index for pair in pairs]
-    found = pd.DataFrame(places, columns=["dataset", "competitor", "reference"])
-    return found.assign(**{name: its.to_numpy().ravel() for name, its in columns.items()})
+    # Two settings under one name would overwrite each other, unnoticed.
+    repeated = scores[scores.duplicated(["dataset", "competitor", "trial"])]
+    if len(repeated):
+        name, dataset = repeated[["competitor", "dataset"]].iloc[0]
+        raise UsageError(f"{name} has a trial twice on {dataset}; select one setting of it, or name them differently.")
+    # A row a dataset, and a column a trial of each competitor; none is left out.
+    values = scores.astype({"value": "float64"}).pivot_table(
+        index="dataset", columns=["competitor", "trial"], values="value", dropna=False
+    )
+    compared = []
+    for competitor, reference in dict.fromkeys(pairs):
+        first, second = (pd.DataFrame(values[name]) for name in (competitor, reference))
+        if test == "corrected":
+            # Compared trial by trial, so the means are those of the trials that both have.
+            first, second = first.where(second.notna()), second.where(first.notna())
+            n = first.count(axis=1)
+            # 1 / n falls with more trials; the ratio stays, because all of them draw from one table.
+            error = ((first - second).var(axis=1) * (1 / n + TEST_TO_TRAIN)) ** 0.5
+            freedom = n - 1
+        else:
+            one, other = (each.var(axis=1) / each.count(axis=1) for each in (first, second))
+            error = (one + other) ** 0.5
+            # The degrees of freedom of Welch and Satterthwaite.
+            parts = one**2 / (first.count(axis=1) - 1) + other**2 / (second.count(axis=1) - 1)
+            freedom = (one + other) ** 2 / parts
+        mean, reference_mean = first.mean(axis=1), second.mean(axis=1)
+        difference = mean - reference_mean
+        # 0.3 - 0.1 - 0.2 is -3e-17, which over a standard error of 1e-17 would be significant.
+        size = ROUNDING * np.maximum(mean.abs(), reference_mean.abs())
+        is_zero, is_exact = difference.abs() <= size, error <= size
+        p = pd.Series(2 * stdtr(freedom, -(difference.abs() / error)), mean.index)
+        p = p.mask(is_exact, 0.0).mask(is_zero, 1.0).where(error.notna())
+        columns = {"mean": mean, "reference_mean": reference_mean, "difference": difference}
+        names = {"dataset": mean.index, "competitor": competitor, "reference": reference}
+        compared.append(pd.DataFrame(names | columns | {"p": p}))
+    return pd.concat(compared, ignore_index=True)
 
 
 def holm(p: ArrayLike) -> Floats:
@@ -208,14 +178,12 @@ class WinMatrix:
         losses: the row is worse at p < alpha.
         ties: tested, and not significant.
         undecided: no test possible, for want of two trials of each side.
-        incomplete: cells that lack trials: ``dataset, competitor, trials, expected``.
     """
 
     wins: pd.DataFrame
     losses: pd.DataFrame
     ties: pd.DataFrame
     undecided: pd.DataFrame
-    incomplete: pd.DataFrame
 
     @property
     def decided(self) -> pd.DataFrame:
@@ -234,17 +202,13 @@ class WinMatrix:
         0/0 is no evidence and does not count. Among equal ratios the one with most decided datasets is taken (0/69
         before 0/1). A row of nothing but 0/0 has no minimum: column None, zeros and NaN.
         """
-        ratio, decided = self.ratio, self.decided
-        rows: list[tuple[Any, ...]] = []
-        for name in ratio.index:
-            ratios = ratio.loc[name]
-            least = ratios.index[ratios == ratios.min()]
-            if not len(least):
-                rows.append((None, 0, 0, np.nan))
-                continue
-            column = decided.loc[name, least].idxmax()
-            rows.append((column, self.wins.loc[name, column], decided.loc[name, column], ratios[column]))
-        return pd.DataFrame(rows, index=self.wins.index, columns=["column", "wins", "decided", "ratio"])
+        lines = []
+        for name in self.wins.index:
+            line = pd.DataFrame({"wins": self.wins.loc[name], "decided": self.decided.loc[name]})
+            line = line.assign(ratio=self.ratio.loc[name], column=line.index).dropna()
+            least = line.sort_values(["ratio", "decided"], ascending=[True, False], kind="stable").head(1)
+            lines += least.to_dict("records") or [{"column": None, "wins": 0, "decided": 0, "ratio": np.nan}]
+        return pd.DataFrame(lines, index=self.wins.index, columns=["column", "wins", "decided", "ratio"])
 
 
 def win_matrix(
@@ -253,61 +217,48 @@ def win_matrix(
     *,
     test: Test = "corrected",
     alpha: float = 0.05,
-    adjust: bool = False,
 ) -> WinMatrix:
     """All competitors against each other. The paper's matrix is that of ``test="welch"``.
 
     Args:
         scores: as above.
         competitors: which, in this order; all of them by name if not given.
-        test, adjust: as in `compared_pairs`.
+        test: as in `compared_pairs`.
         alpha: a dataset is decided where p < alpha.
-
-    Raises:
-        UsageError: as `compared_pairs`.
     """
     names = competitors or sorted(scores["competitor"].unique())
     # The competitors are both rows and columns of the grid, so a cell has the names of its own pair.
     grid = {pair: pair for pair in permutations(dict.fromkeys(names), 2)}
-    found = reference_win_matrix(scores, grid, test=test, alpha=alpha, adjust=adjust)
-    square = {name: getattr(found, name)[list(found.wins.index)] for name in ("wins", "losses", "ties", "undecided")}
-    return WinMatrix(**square, incomplete=found.incomplete)
+    return reference_win_matrix(scores, grid, test=test, alpha=alpha)
 
 
 def reference_win_matrix(
-    scores: pd.DataFrame, grid: Grid, *, test: Test = "corrected", alpha: float = 0.05, adjust: bool = False
+    scores: pd.DataFrame, grid: Grid, *, test: Test = "corrected", alpha: float = 0.05
 ) -> WinMatrix:
     """In each (row, column), wins of a competitor over its reference: the paper's second win matrix.
 
     Args:
         grid: for (method, pre-training) the method with that pre-training and the method without any.
-        scores, test, alpha, adjust: as in `win_matrix`.
-
-    Raises:
-        UsageError: as `compared_pairs`.
+        scores, test, alpha: as in `win_matrix`.
     """
-    compared = _placed(compared_pairs(scores, grid.values(), test=test, adjust=adjust), grid)
-    significant, difference = compared["p"] < alpha, compared["difference"]
-    outcomes = {
-        "wins": significant & (difference > 0),
-        "losses": significant & (difference < 0),
-        "ties": compared["p"] >= alpha,
+    compared = _placed(compared_pairs(scores, grid.values(), test=test), grid)
+    is_decided, difference = compared["p"] < alpha, compared["difference"]
+    outcomes = compared.assign(
+        wins=is_decided & (difference > 0),
+        losses=is_decided & (difference < 0),
+        ties=compared["p"] >= alpha,
         # NaN is below and above nothing, so a dataset without a test is undecided and not a tie.
-        "undecided": compared["p"].isna(),
-    }
+        undecided=compared["p"].isna(),
+    )
     rows, columns = (list(dict.fromkeys(place[side] for place in grid)) for side in (0, 1))
-
-    def counts(outcome: "pd.Series[bool]") -> pd.DataFrame:
-        of_cells = compared.assign(n=outcome.astype(int))
-        found = of_cells.pivot_table(index="row", columns="column", values="n", aggfunc="sum")
+    # A square matrix has its names in one order.
+    columns = rows if set(columns) == set(rows) else columns
+    found = {}
+    for name in ("wins", "losses", "ties", "undecided"):
+        counted = outcomes.pivot_table(index="row", columns="column", values=name, aggfunc="sum")
         # Cells that the grid lacks compare nothing.
-        return found.reindex(index=rows, columns=columns).fillna(0).astype(int)
-
-    trials = _by_trial(scores, [name for pair in grid.values() for name in pair]).groupby(level="dataset").count()
-    cells = trials.melt(ignore_index=False, var_name="competitor", value_name="trials").reset_index()
-    most = int(cells["trials"].max())
-    fewer = cells[cells["trials"] < most].assign(expected=most).sort_values("dataset", kind="stable", ignore_index=True)
-    return WinMatrix(**{name: counts(outcome) for name, outcome in outcomes.items()}, incomplete=fewer)
+        found[name] = counted.reindex(index=rows, columns=columns).fillna(0).astype(int)
+    return WinMatrix(**found)
 
 
 def _placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
@@ -323,7 +274,7 @@ def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, tes
 
     Args:
         scores: as above.
-        grid: (row, column) to (competitor a, reference b): see `against` for one reference.
+        grid: (row, column) to (competitor a, reference b): as in `pretraining_grid`.
         alpha: the paper keeps datasets on which the means differ at p < 0.20.
         test: as in `compared_pairs`.
 
@@ -331,9 +282,6 @@ def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, tes
         A row a grid cell and dataset: ``row, column, competitor, reference, dataset``; ``gain``, in percent, NaN where
         either has no trial or the reference's mean is zero; ``p``, NaN where no test is possible; ``kept``, whether the
         paper's filter keeps it.
-
-    Raises:
-        UsageError: as `compared_pairs`.
     """
     compared = compared_pairs(scores, grid.values(), test=test)
     # A reference of zero has no percent of it.
@@ -356,17 +304,14 @@ def gain_table(gains: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A row a grid cell, indexed by ``row, column``: ``kept_mean`` over ``kept_datasets``; ``mean`` and ``median``
-        over ``datasets``, all those with a gain; ``missing``, datasets without one. Means over no dataset are NaN.
+        over ``datasets``, all those with a gain. Means over no dataset are NaN.
     """
-    values = gains.assign(kept=gains["gain"].where(gains["kept"]), missing=gains["gain"].isna())
-    for side in ("row", "column"):
-        # In the order of the grid.
-        values[side] = pd.Categorical(values[side], categories=values[side].unique())
-    return values.groupby(["row", "column"], observed=True).agg(
+    # In the order of the grid.
+    by_cell = gains.assign(kept=gains["gain"].where(gains["kept"])).groupby(["row", "column"], sort=False)
+    return by_cell.agg(
         kept_mean=("kept", "mean"),
         kept_datasets=("kept", "count"),
         mean=("gain", "mean"),
         median=("gain", "median"),
         datasets=("gain", "count"),
-        missing=("missing", "sum"),
     )

@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..intervals import UNBOUNDED, Interval, student_interval, student_quantile
+from ..intervals import unseen as unseen_share
 from .answers import Floats
 
-Booleans = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 OF_BOUND = 0.07
@@ -34,6 +35,8 @@ FEWEST_FREEDOM = 2 / 3
 chance leaves no part of the fits, but does not make its absence sure."""
 FEWEST_DIFFERENT = 0.1
 """The share of different predictions that tells rows from their copies."""
+MOST_FREEDOM = 1e9
+"""Degrees of freedom that stand for infinitely many."""
 NOTHING = np.empty((0, 2))
 DIGITS = 9
 """Digits of a share that are not rounding."""
@@ -49,61 +52,42 @@ class ErrorParts:
         mean: over trials.
         rows_variance: variance from the rows that the table happens to have, that of pairs among it.
         fits_variance: variance from the trials' training rows and seeds.
-        freedom: degrees of freedom of the sum of both.
+        uncertain_fits: the same as it counts towards the degrees of freedom, at least as much.
+        rows_freedom: degrees of freedom of the rows' part.
         trials: number of trials.
         n_tested: different rows, or units of rows, that some trial tested.
-        n_test: rows, or units, that the mean trial tested.
         common: the share of their test rows that two trials have in common.
         varies: true if any value differs from any other.
         reach: the most by which a row that no trial tested may differ from the mean; None if it is unknown.
-        rows_freedom: degrees of freedom of the rows' part.
-        uncertain_fits: the fits' part as it counts towards the degrees of freedom, at least `fits_variance`.
     """
 
     mean: float
     rows_variance: float
     fits_variance: float
-    freedom: float
+    uncertain_fits: float
+    rows_freedom: float
     trials: int
     n_tested: int
-    n_test: float
     common: float
     varies: bool
     reach: float | None = None
-    rows_freedom: float = math.inf
-    uncertain_fits: float = 0.0
 
     @property
     def error(self) -> float:
         """The standard error of the mean."""
         return math.sqrt(self.rows_variance + self.fits_variance)
 
-    def with_sure_rows(self) -> "ErrorParts":
-        """The parts with as many degrees of freedom for the rows as there are rows, less one: of shares, whose variance
-        the mean gives."""
-        rows_freedom = max(self.n_tested - 1.0, 1.0)
-        variances = [(self.rows_variance, rows_freedom), (self.uncertain_fits, self.trials - 1)]
-        freedom = _satterthwaite(self.rows_variance + self.fits_variance, variances)
-        return replace(self, freedom=freedom, rows_freedom=rows_freedom)
-
-    def with_unseen_rows(self, unseen: Floats) -> "ErrorParts":
-        """The parts with one more row of each kind, as likely to have the one value as the other; it makes the error no
-        less sure, since it is not drawn.
-
-        Args:
-            unseen: values of these rows, ``(K, 2)``, see `unseen_values`.
-        """
-        if not len(unseen):
-            return self
-        distances = unseen - self.mean
-        rows_variance = self.rows_variance + float((distances**2).mean(axis=1).sum()) / self.n_tested**2
-        variances = [(rows_variance, self.rows_freedom), (self.uncertain_fits, self.trials - 1)]
-        return replace(
-            self,
-            rows_variance=rows_variance,
-            freedom=_satterthwaite(rows_variance + self.fits_variance, variances),
-            reach=float(np.abs(distances).max()),
-        )
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the sum of both variances (Satterthwaite 1946, DOI 10.2307/3002019); at least 1."""
+        spread = self.rows_variance**2 / self.rows_freedom
+        # One trial has no degrees of freedom for the fits, and only its rows have a part in the error.
+        if self.trials > 1:
+            spread += self.uncertain_fits**2 / (self.trials - 1)
+        if not spread:
+            return MOST_FREEDOM
+        freedom = (self.rows_variance + self.fits_variance) ** 2 / spread
+        return min(max(freedom, 1.0), MOST_FREEDOM)
 
     def expected(self, trials: int) -> "ErrorParts":
         """The parts that this many trials are expected to have.
@@ -112,28 +96,19 @@ class ErrorParts:
         of a row's value times (1 / T + (1 - 1 / T) c) / n. It falls to c / n, one over the rows of the table, and no
         further. The part of the fits falls by 1 / T.
 
-        >>> parts = ErrorParts(0.0, 4e-4, 1e-4, 20, 10, 500, 120, 0.2, True)
+        >>> parts = ErrorParts(0.0, 4e-4, 1e-4, 1e-4, 99, 10, 500, 0.2, True)
         >>> later = parts.expected(20)
         >>> round(later.rows_variance, 6), later.fits_variance
         (0.000343, 5e-05)
         """
-        before = self._rows_factor(self.trials)
-        rows_variance = self.rows_variance * self._rows_factor(trials) / before
-        fits_variance = self.fits_variance * self.trials / trials
-        uncertain_fits = max(self.uncertain_fits * self.trials / trials, fits_variance)
-        variances = [(rows_variance, self.rows_freedom), (uncertain_fits, trials - 1)]
+        now, later = (1 / n + (1 - 1 / n) * self.common for n in (self.trials, trials))
         return replace(
             self,
-            rows_variance=rows_variance,
-            fits_variance=fits_variance,
-            freedom=_satterthwaite(rows_variance + fits_variance, variances),
+            rows_variance=self.rows_variance * later / now,
+            fits_variance=self.fits_variance * self.trials / trials,
+            uncertain_fits=self.uncertain_fits * self.trials / trials,
             trials=trials,
-            uncertain_fits=uncertain_fits,
         )
-
-    def _rows_factor(self, trials: int) -> float:
-        """The variance of the rows' part with this many trials, over that with one."""
-        return 1 / trials + (1 - 1 / trials) * self.common
 
 
 def error_parts(
@@ -171,52 +146,39 @@ def error_parts(
 
     # The part of the rows: each unit's contributions to the mean's deviation, over the trials that tested it. Summed
     # before they are squared, because a unit that is hard in one trial is hard in all.
-    offsets = means - mean
-    totals = (deviations + shares * offsets[:, None]).sum(axis=0) / trials
+    totals = (deviations + shares * (means - mean)[:, None]).sum(axis=0) / trials
     # One more row of each kind, as likely to have the one value as the other.
     added = np.sqrt(((unseen - mean) ** 2).mean(axis=1))
     totals = np.append(totals, added / n_units)
     units_variance = float((totals**2).sum() * _unbiased(n_units))
 
-    # The variance of a trial's mean that its own test rows explain, which is in the part of the rows.
+    # The part of the fits: the spread of trials, less what their own test rows explain. Less than nothing is left by
+    # chance where fits have no part, and that may be by chance too.
     n_each = np.count_nonzero(shares, axis=1)
-    test_rows_variances = (deviations**2).sum(axis=1) * _unbiased(n_each)
-    explained = float(test_rows_variances.mean())
+    explained = float(((deviations**2).sum(axis=1) * _unbiased(n_each)).mean())
     spread = float(means.var(ddof=1)) if trials > 1 else 0.0
-    common = common_share(shares)
-    # The part of the fits: what is left of the spread. Less than nothing is left by chance where it has no part.
     fits_variance = max(0.0, spread - explained) / trials
 
     # The part of pairs: the odds of training, since a row that is in most training sets moves a value by more than
     # its comings and goings show.
+    common = common_share(shares)
     training_share = _share_in_training(common, n_trained, values)
-    within_units = _variance_within_units(deviations, shares)
-    bound = within_units * training_share / (1 - training_share)
-    rows_variance = units_variance + OF_BOUND * bound / n_units
-
-    # Where test rows explain all of the spread by chance, fits may still have a part in it.
-    uncertain_fits = max(fits_variance, fewest_freedom * spread / trials)
-    rows_freedom = _freedom_of_units(totals)
-    variances = [(rows_variance, rows_freedom), (uncertain_fits, trials - 1)]
-    # Values that never vary have an error of zero by these formulas, and `verdict.rows_error` takes another one.
-    varies = np.ptp(np.concatenate(list(values))) > 0
+    bound = _variance_within_units(deviations, shares) * training_share / (1 - training_share)
     return ErrorParts(
         mean=mean,
-        rows_variance=rows_variance,
+        rows_variance=units_variance + OF_BOUND * bound / n_units,
         fits_variance=fits_variance,
-        freedom=_satterthwaite(rows_variance + fits_variance, variances),
+        uncertain_fits=max(fits_variance, fewest_freedom * spread / trials),
+        rows_freedom=_freedom_of_units(totals),
         trials=trials,
         n_tested=n_units,
-        n_test=float(n_each.mean()),
         common=common,
-        varies=bool(varies),
+        varies=bool(np.ptp(np.concatenate(list(values))) > 0),
         reach=float(np.abs(unseen - mean).max()) if len(unseen) else None,
-        rows_freedom=rows_freedom,
-        uncertain_fits=uncertain_fits,
     )
 
 
-def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = (), shown: Booleans | None = None) -> Floats:
+def unseen_values(added: Sequence[Floats]) -> Floats:
     """The values that rows may have which no trial tested: for each kind of row, right and wrong, ``(K, 2)``.
 
     What no tested row shows may still be there. One more row of each kind, as likely right as wrong, makes the interval
@@ -225,58 +187,20 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = (), shown:
     kind is a class; classes on which a row has the same effect, as in accuracy, are one.
 
     Args:
-        first: of each trial, the `influence.added_values` ``(C, 2)``.
-        second: those of the reference, for a difference: a row is then right by one of both alone.
-        shown: whether some row of a class is right, and some row wrong, ``(C, 2)``. A kind that shows both is left out.
+        added: of each trial, the `influence.added_values` ``(C, 2)``.
 
-    >>> accuracy = np.array([[1.0, 0.0], [1.0, 0.0]])
-    >>> unseen_values([accuracy]), unseen_values([accuracy], [accuracy])
-    (array([[1., 0.]]), array([[ 1., -1.]]))
-    >>> len(unseen_values([accuracy], shown=np.array([[True, False], [True, True]])))
-    0
+    >>> unseen_values([np.array([[1.0, 0.0], [1.0, 0.0]])])
+    array([[1., 0.]])
     """
-    for added in (*first, *second):
-        # A metric such as AUROC may be that of the predicted classes in one trial, by chance.
-        if not np.isfinite(added).any():
-            return NOTHING
-    # Of the trials that have a class.
-    pairs = mean_of(np.stack(first, axis=-1))
-    if len(second):
-        # A row that one gets right and the other wrong: right minus wrong, and wrong minus right.
-        pairs = pairs - mean_of(np.stack(second, axis=-1))[:, ::-1]
-    is_known = np.isfinite(pairs).all(axis=1)
+    # A metric such as AUROC may be that of the predicted classes in one trial, by chance.
+    if not all(np.isfinite(its).any() for its in added):
+        return NOTHING
+    values = np.stack(added)
+    n = np.isfinite(values).sum(axis=0)
+    # Of the trials that have a class. The mean of no numbers would be a warning of numpy's.
+    means = np.nansum(values, axis=0) / np.maximum(n, 1)
     # Classes on which a row has the same effect are one kind, and differ by rounding alone.
-    kinds, places = np.unique(pairs[is_known].round(DIGITS), axis=0, return_inverse=True)
-    if shown is None:
-        return np.asarray(kinds)
-    shown_kinds = np.zeros(kinds.shape, dtype=bool)
-    np.logical_or.at(shown_kinds, places.ravel(), shown[is_known])
-    return np.asarray(kinds[~shown_kinds.all(axis=1)])
-
-
-def mean_of(values: Floats) -> Floats:
-    """Means of the numbers along the last axis; NaN where there are none."""
-    n = np.isfinite(values).sum(axis=-1)
-    # The mean of no numbers would be a warning of numpy's.
-    means = np.nansum(values, axis=-1) / np.maximum(n, 1)
-    return np.where(n > 0, means, np.nan)
-
-
-def groups_of_rows(rows: Sequence[Integers]) -> list[Integers]:
-    """Units of the rows that the same trials test, by trial.
-
-    Rows of one group are always tested together, so a unit is a group. It may be several groups that the same trials
-    happen to test, which leaves fewer degrees of freedom.
-
-    Args:
-        rows: tested by each of T trials, ``(n_t,)``.
-
-    >>> groups_of_rows([np.array([3, 4, 7]), np.array([7, 8])])
-    [array([1, 1, 2]), array([2, 0])]
-    """
-    known = np.unique(np.concatenate(list(rows)))
-    is_tested = [np.isin(known, each) for each in rows]
-    return _pattern_units(rows, np.array(is_tested, dtype=np.int64))
+    return np.asarray(np.unique(means[n.all(axis=1)].round(DIGITS), axis=0))
 
 
 def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
@@ -295,19 +219,24 @@ def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[
     """
     shares = [len(np.unique(trial_codes)) / len(trial_codes) for trial_codes in codes]
     # A tree has a few leaves, so equal predictions do not show that rows are copies.
-    if min(shares) <= FEWEST_DIFFERENT:
-        return list(rows)
+    return list(rows) if min(shares) <= FEWEST_DIFFERENT else units_of_rows(rows, codes)
+
+
+def units_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
+    """Units of the rows that the same trials test and that have the same code in each of them, by trial.
+
+    With equal codes they are groups: rows of one group are always tested together. A unit may be several groups that
+    the same trials happen to test, which leaves fewer degrees of freedom.
+
+    >>> rows = [np.array([3, 4, 7]), np.array([7, 8])]
+    >>> units_of_rows(rows, [np.zeros(3, dtype=int), np.zeros(2, dtype=int)])
+    [array([1, 1, 2]), array([2, 0])]
+    """
     known = np.unique(np.concatenate(list(rows)))
     # A column of the patterns is what all trials say of a row: -1 where a trial did not test it.
     patterns = np.full((len(rows), len(known)), -1)
     for pattern, tested, trial_codes in zip(patterns, rows, codes, strict=True):
         pattern[np.searchsorted(known, tested)] = trial_codes
-    return _pattern_units(rows, patterns)
-
-
-def _pattern_units(rows: Sequence[Integers], patterns: Integers) -> list[Integers]:
-    """Units of the rows that have the same column among the patterns ``(T, rows)``, by trial."""
-    known = np.unique(np.concatenate(list(rows)))
     units = np.unique(patterns, axis=1, return_inverse=True)[1].ravel()
     return [units[np.searchsorted(known, each)] for each in rows]
 
@@ -400,14 +329,59 @@ def _freedom_of_units(totals: Floats) -> float:
     return max(2 * squares**2 / variance, 1.0)
 
 
-def _satterthwaite(total: float, variances: Sequence[tuple[float, float]]) -> float:
-    """Degrees of freedom of a sum of variances with their own degrees of freedom (Satterthwaite 1946, DOI
-    10.2307/3002019); at least 1, and infinite if nothing varies."""
-    spread = 0.0
-    for variance, freedom in variances:
-        # One trial has no degrees of freedom for the fits, and only its rows have a part in the error.
-        if freedom > 0:
-            spread += variance**2 / freedom
-    if not spread:
-        return math.inf
-    return max(total**2 / spread, 1.0)
+def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
+    """The standard error from rows and fits, and its degrees of freedom.
+
+    If no value varies, the interval is as wide as the rows that no trial tested may differ. A row of a rare class
+    differs by more than another, where each class counts the same.
+    """
+    if parts.varies:
+        return parts.error, parts.freedom
+    reach = min(width, 1.0) if parts.reach is None else parts.reach
+    # As one trial: `n_tested` counts the different rows of all of them already.
+    return error_of_unseen(unseen_share(parts.n_tested, 1), parts.freedom, reach), parts.freedom
+
+
+def error_of_unseen(share: float, freedom: float, reach: float) -> float:
+    """The error whose 95 % interval reaches as far as the largest share of rows of a kind that no trial tested may move
+    the mean, if each of them differs from it by ``reach``; a relative difference is at most 100 %."""
+    return share * reach / student_quantile(freedom)
+
+
+def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *, is_share: bool = False) -> Interval:
+    """The 95 % interval of a mean over trials from rows and fits, within its bounds.
+
+    Between two finite bounds the interval is Wilson's (1927, DOI 10.1080/01621459.1927.10502953) for as many rows as
+    would give a share this error, which is how shares of samples that are not independent have one (Korn and Graubard
+    1998, Survey Methodology 24, 193): the error is that of the value that is tried, and not of the mean, near whose
+    bound it would vanish.
+
+    Args:
+        parts: of the error.
+        bounds: of the metric.
+        is_share: true if each row is right or wrong, and counts the same. The rows' part of the error then follows from
+            the mean, and few rows that are wrong leave it no less sure.
+
+    All of a hundred rows are right; three more in a hundred may still be wrong:
+
+    >>> rows = [np.arange(100)] * 5
+    >>> found = rows_interval(error_parts([np.ones(100)] * 5, rows), (0.0, 1.0))
+    >>> round(found.low, 3), found.high
+    (0.97, 1.0)
+    """
+    lowest, highest = bounds
+    width = highest - lowest
+    if is_share:
+        parts = replace(parts, rows_freedom=max(parts.n_tested - 1.0, 1.0))
+    error, freedom = rows_error(parts, width)
+    share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
+    # A mean on a bound is no share of rows that has an error, and neither has one without bounds.
+    if not 0 < share < 1 or not error:
+        return student_interval(parts.mean, error, freedom, bounds)
+    n_rows = share * (1 - share) / (error / width) ** 2
+    # The values whose distance from the share is the quantile times their own error: Wilson's two roots.
+    squared = student_quantile(freedom) ** 2 / n_rows
+    middle = (share + squared / 2) / (1 + squared)
+    half = math.sqrt(squared * (share * (1 - share) + squared / 4)) / (1 + squared)
+    low, high = (lowest + width * end for end in (middle - half, middle + half))
+    return Interval(parts.mean, low, high)

@@ -7,24 +7,20 @@ step, as far as `REACH` times the most labels. Curves flatten, so what lies ther
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import capitalised
-from ..intervals import FEWEST, FEWEST_TABLES, ROUNDING, student_quantile
+from ..intervals import FEWEST_TABLES, ROUNDING, student_quantile
 from ..metrics import Metric
 from .answers import Floats
 from .effects import Cell, Effect
 
 REACH = 3.0
 """How far a curve is continued beyond its ends: to three times the most labels, and to a third of the fewest."""
-ALIKE = 1.1
-"""Numbers of labels by which tables may differ, as parts of each other, and still be one point of a curve."""
 TIE = 1e-9
 """Factors that differ by less, in parts of them, are equal."""
 FEWEST_DATASETS = 25
@@ -44,7 +40,7 @@ class Worth:
         low, high: the ends of its 95 % interval; NaN with too few tables for one.
         least, most: the ends of the continued curve in the same unit. A factor of ``most`` means "more than", one of
             ``least`` "less than"; so do the ends of the interval.
-        start, stop: the ends of the measured curve in the same unit.
+        curve: the part of the reference's curve that the factor lies on, ``measured`` or ``continued``.
         n: tables that the interval is a bootstrap over.
     """
 
@@ -54,130 +50,82 @@ class Worth:
     high: float
     least: float
     most: float
-    start: float
-    stop: float
+    curve: str
     n: int
-
-    @property
-    def is_continued(self) -> bool:
-        """True if the factor lies beyond the labels at which the reference was measured."""
-        # The metric of the first number of labels itself is worth it but for rounding.
-        return not self.start * (1 - TIE) <= self.factor <= self.stop * (1 + TIE)
-
-    @property
-    def curve(self) -> Literal["continued", "measured"]:
-        """The part of the reference's curve that the factor lies on."""
-        return "continued" if self.is_continued else "measured"
 
     @property
     def times(self) -> str:
         """The factor in words, or the end of the curve that it lies beyond."""
-        return self._times_in_words(self.factor)
+        return self._in_words(self.factor)
 
     @property
     def ends(self) -> str:
         """The interval in words; empty if it is unknown, has no width, or lies beyond the curve."""
         if math.isnan(self.low) or math.isclose(self.low, self.high):
             return ""
-        return f"{self._times_in_words(self.low)} to {self._times_in_words(self.high)}"
+        return f"{self._in_words(self.low)} to {self._in_words(self.high)}"
 
     @property
     def columns(self) -> dict[str, Any]:
         """The columns of a table of worths: ``labels, worth, worth_low, worth_high, least, most, curve, n``."""
-        return {
-            "labels": self.labels,
-            "worth": self.factor,
-            "worth_low": self.low,
-            "worth_high": self.high,
-            "least": self.least,
-            "most": self.most,
-            "curve": self.curve,
-            "n": self.n,
-        }
+        renamed = {"factor": "worth", "low": "worth_low", "high": "worth_high"}
+        return {renamed.get(name, name): value for name, value in vars(self).items()}
 
-    def _times_in_words(self, factor: float) -> str:
+    def _in_words(self, factor: float) -> str:
         text = f"{factor:.2f}" if factor < 10 else f"{factor:.0f}"
         if factor >= self.most:
             return f"more than {text}"
         return f"less than {text}" if factor <= self.least else text
 
 
-def worth_sentence(name: str, worths: Mapping[str, Worth]) -> str:
-    """The worth of a competitor at each number of labels, which the keys name.
-
-    >>> twice = Worth(20, 2.0, 1.5, 2.5, 0.3, 6.0, 1.0, 2.0, 30)
-    >>> worth_sentence("SCARF", {"20": twice})
-    'SCARF is worth 2.00 times the labels (1.50 to 2.50) at 20.'
-    """
-    clauses: list[str] = []
-    for at, worth in worths.items():
+def worth_sentences(worths: Sequence[tuple[Effect, Worth]]) -> list[str]:
+    """The worth of each competitor at each number of labels: ``SCARF is worth 2.00 times the labels (1.50 to 2.50) at
+    20, 1.40 times at 50.``"""
+    by_name: dict[str, list[str]] = {}
+    for effect, worth in worths:
+        clauses = by_name.setdefault(effect.what, [])
         unit = "times" if clauses else "times the labels"
         ends = f" ({worth.ends})" if worth.ends else ""
-        clauses.append(f"{worth.times} {unit}{ends} at {at}")
-    return f"{capitalised(name)} is worth {', '.join(clauses)}."
+        clauses.append(f"{worth.times} {unit}{ends} at {worth.labels:,g}")
+    return [f"{capitalised(name)} is worth {', '.join(clauses)}." for name, clauses in by_name.items()]
 
 
 def worths_of(effects: Sequence[Effect], cells: Sequence[Cell], metric: Metric) -> list[tuple[Effect, Worth]]:
-    """The worth of each competitor at each number of labels, networks first.
+    """The worth of each competitor at each number of labels.
 
-    There is none on a few tables, whose trials hardly ever show a worth, and without a curve of the reference.
+    There is none on a few tables, whose trials hardly ever show a worth, and without a curve of the reference. Its
+    points are the numbers of labels that all tables have; a part of the labels, or all, is another number on each.
 
     Args:
         effects: that are answered, best first.
         cells: that they are of, with the reference's curve among them.
         metric: of their values.
     """
+    means = {(cell.name, cell.table, cell.labels): cell.trials.mean for cell in cells}
+    known = {cell.labels for cell in cells if cell.labels is not None and 1 <= cell.labels < math.inf}
     found = []
     for effect in effects:
         # A reference that has not learnt has no curve, and a baseline asks nothing.
-        if effect.labels is None or effect.spoilt or effect.is_baseline or len(effect.cells) < FEWEST_TABLES:
+        is_valued = effect.labels in known and not effect.spoilt and not effect.is_baseline
+        if not is_valued or len(effect.cells) < FEWEST_TABLES:
             continue
-        curves: dict[str, dict[float, Cell]] = {table: {} for table in effect.cells}
-        for cell in cells:
-            if cell.name == effect.reference and cell.table in curves and cell.labels is not None:
-                curves[cell.table][cell.labels] = cell
-        numbers = _numbers_of_labels(list(curves.values()))
-        budgets = sorted(numbers, key=lambda budget: numbers[budget])
-        if effect.labels not in budgets:
-            continue
-        at = budgets.index(effect.labels)
+        labels = [n for n in sorted(known) if all((effect.reference, table, n) in means for table in effect.cells)]
+        curves = np.array([[means[effect.reference, table, n] for n in labels] for table in effect.cells])
+        at = labels.index(float(effect.labels or 0))
         values = np.array([cell.trials.mean for cell in effect.ones])
-        reference = np.full((len(curves), len(budgets)), np.nan)
-        for row, curve in zip(reference, curves.values(), strict=True):
-            row[:] = [curve[budget].trials.mean if budget in curve else math.nan for budget in budgets]
         # Tables have a common scale in parts of their own reference alone.
         if metric.is_relative:
-            sizes = np.abs(reference[:, at])
-            values, reference = values / sizes, reference / sizes[:, None]
-        labels = [numbers[budget] for budget in budgets]
-        if worth := worth_in_labels(values, reference, labels, at, higher_is_better=metric.higher_is_better):
-            found.append((effect, worth))
-    # Effects come best first; a question on pre-training is answered before one on rivals.
+            sizes = np.abs(curves[:, at])
+            values, curves = values / sizes, curves / sizes[:, None]
+        if len(labels) > 1:
+            found.append((effect, worth_in_labels(metric.sign * values, metric.sign * curves, labels, at)))
+    # Effects come best first, and numbers of labels in their order.
     places = {name: place for place, name in enumerate(dict.fromkeys(effect.what for effect, _ in found))}
-    return sorted(found, key=lambda each: (each[0].is_rival, places[each[0].what], each[1].labels))
+    return sorted(found, key=lambda each: (places[each[0].what], each[1].labels))
 
 
-def _numbers_of_labels(curves: Sequence[Mapping[float, Cell]]) -> dict[float, float]:
-    """The number of labels of each budget; without those that are another number on each table, as all labels are."""
-    numbers: dict[float, float] = {}
-    for budget in dict.fromkeys(budget for curve in curves for budget in curve):
-        counts = [curve[budget].n_labels for curve in curves if budget in curve]
-        known = [count for count in counts if not math.isnan(count)]
-        # Two budgets of one number, such as 100 labels and a tenth of 1,000 rows, are one point of the curve.
-        if known and max(known) <= ALIKE * min(known) and median(known) not in numbers.values():
-            numbers[budget] = median(known)
-    return numbers
-
-
-def worth_in_labels(
-    competitor: Floats,
-    reference: Floats,
-    labels: Sequence[float],
-    at: int,
-    *,
-    higher_is_better: bool = True,
-) -> Worth | None:
-    """The worth of a competitor in labels, from metrics of the same tables.
+def worth_in_labels(competitor: Floats, reference: Floats, labels: Sequence[float], at: int) -> Worth:
+    """The worth of a competitor in labels, from metrics of the same tables, higher being better.
 
     Mean metrics are inverted, and not those of each table, many of which have a curve that is flat or falls. Intervals
     are quantiles of `DRAWS` bootstrap draws. Tables are drawn with replacement, and the tails are those of the expanded
@@ -186,78 +134,37 @@ def worth_in_labels(
 
     Args:
         competitor: its metric at ``labels[at]``, ``(U,)`` for U tables.
-        reference: its metric at each number of labels, ``(U, B)``. NaN where a table lacks a number; each step of the
-            curve is the mean of the tables that have both of its ends.
-        labels: the numbers of labels, ascending, ``(B,)``.
+        reference: its metric at each number of labels, ``(U, B)``.
+        labels: the numbers of labels, above zero and ascending, ``(B,)``.
         at: position of the competitor's number of labels.
-        higher_is_better: false for losses.
-
-    Returns:
-        None if no table has both, or the reference was measured at one number of labels alone.
-
-    Raises:
-        ValueError: the numbers of labels are not ascending and above zero.
 
     A reference that gains a point with each doubling needs twice the labels for a point more:
 
     >>> found = worth_in_labels(np.array([0.62]), np.array([[0.60, 0.61, 0.62]]), [20, 40, 80], at=1)
-    >>> round(found.factor, 3), found.is_continued
-    (2.0, False)
+    >>> round(found.factor, 3), found.curve
+    (2.0, 'measured')
     """
-    budgets = np.asarray(labels, dtype=np.float64)
-    if not (budgets > 0).all() or not (np.diff(budgets) > 0).all():
-        raise ValueError(f"Numbers of labels must ascend from above zero, and are {list(labels)}.")
-    sign = 1.0 if higher_is_better else -1.0
-    gains = sign * (competitor - reference[:, at])
-    is_paired = np.isfinite(gains)
-    n = int(is_paired.sum())
-    if not n:
-        return None
-    # The gain and the steps of the curve are all that the factor depends on.
-    steps = sign * np.diff(reference[is_paired], axis=1)
-    first, last = _measured(steps, at)
-    if first == last:
-        return None
-    x = np.log(budgets[first : last + 1] / budgets[at])
-    parts = np.column_stack([gains[is_paired], steps[:, first:last]])
-    # In parts of the largest metric: differences that cancel but for rounding are a tie, whatever its unit.
-    parts = parts / (float(np.nanmax(np.abs(reference))) or 1.0)
-    means = np.nanmean(parts, axis=0)
-    (factor,) = np.exp(_log_factors(means[None], x))
+    n = len(competitor)
+    x = np.log(np.array(labels) / labels[at])
+    # The gain and the steps of the curve are all that the factor depends on. In parts of the largest metric:
+    # differences that cancel but for rounding are a tie, whatever its unit.
+    parts = np.column_stack([competitor - reference[:, at], np.diff(reference, axis=1)])
+    parts = parts / (float(np.abs(reference).max()) or 1.0)
+    means = parts.mean(axis=0)
+    factor = float(np.exp(_log_factors(means[None], x)[0]))
 
     low = high = math.nan
     if n >= FEWEST_DATASETS:
         weights, tail = _table_draws(n)
-        is_known = np.isfinite(parts)
-        deviations = np.where(is_known, parts - means, 0.0) / is_known.sum(axis=0)
-        drawn = np.exp(_log_factors(means + weights @ deviations, x))
+        drawn = np.exp(_log_factors(means + weights @ (parts - means) / n, x))
         low = float(np.quantile(drawn, tail, method="lower"))
         high = float(np.quantile(drawn, 1 - tail, method="higher"))
-    least, most = np.exp([x[0] - math.log(REACH), x[-1] + math.log(REACH)])
     start, stop = np.exp(x[[0, -1]])
-    return Worth(
-        labels=float(budgets[at]),
-        factor=float(factor),
-        low=low,
-        high=high,
-        least=float(least),
-        most=float(most),
-        start=float(start),
-        stop=float(stop),
-        n=n,
-    )
-
-
-def _measured(steps: Floats, at: int) -> tuple[int, int]:
-    """The first and the last number of labels of the curve around a position, over steps that enough tables have."""
-    n, n_steps = steps.shape
-    is_known = np.isfinite(steps).sum(axis=0) >= min(n, FEWEST)
-    first = last = at
-    while first > 0 and is_known[first - 1]:
-        first -= 1
-    while last < n_steps and is_known[last]:
-        last += 1
-    return first, last
+    # The metric of the first number of labels itself is worth it but for rounding.
+    is_measured = start * (1 - TIE) <= factor <= stop * (1 + TIE)
+    least, most = np.exp([x[0] - math.log(REACH), x[-1] + math.log(REACH)]).tolist()
+    curve = "measured" if is_measured else "continued"
+    return Worth(float(labels[at]), factor, low, high, least, most, curve, n)
 
 
 def _table_draws(n: int) -> tuple[Floats, float]:
@@ -275,33 +182,29 @@ def _table_draws(n: int) -> tuple[Floats, float]:
 
 
 def _log_factors(means: Floats, x: Floats) -> Floats:
-    """The logarithm of the labels at which each curve reaches its gain, ``(draws,)``.
+    """The logarithm of the labels at which each curve first reaches its gain, ``(draws,)``; the end of the continued
+    curve if it does not.
 
     Args:
         means: a gain and the steps of a curve, ``(draws, B)``.
         x: logarithms of numbers of labels, zero where the gain was measured, ``(B,)``.
     """
-    gains, steps = means[:, 0], means[:, 1:]
+    gains, steps = means[:, :1], means[:, 1:]
     beyond = math.log(REACH)
     # A curve that falls at its end is no reason that more labels would go on harming.
     slopes = np.maximum(steps[:, [0, -1]] / np.diff(x)[[0, -1]], 0.0)
-    continued = np.column_stack([beyond * slopes[:, 0], steps, beyond * slopes[:, 1]])
+    steps = np.column_stack([beyond * slopes[:, 0], steps, beyond * slopes[:, 1]])
     x = np.concatenate([[x[0] - beyond], x, [x[-1] + beyond]])
     here = int(np.searchsorted(x, 0.0))
-    curve = np.column_stack([np.zeros(len(means)), np.cumsum(continued, axis=1)])
-    curve -= curve[:, [here]]
-    more = _reaching(curve[:, here:], x[here:], gains)
-    # With fewer labels: the same question of the curve turned around.
-    fewer = -_reaching(-curve[:, here::-1], -x[here::-1], -gains)
-    return np.where(gains > ROUNDING, more, np.where(gains < -ROUNDING, fewer, 0.0))
-
-
-def _reaching(curve: Floats, x: Floats, values: Floats) -> Floats:
-    """Where each curve, from zero on, first reaches a value above zero; the last ``x`` if it does not, ``(draws,)``."""
-    has_reached: NDArray[np.bool_] = curve[:, 1:] >= values[:, None] - ROUNDING
-    after = np.where(has_reached.any(axis=1), has_reached.argmax(axis=1) + 1, 1)
-    draws = np.arange(len(curve))
-    low, high = curve[draws, after - 1], curve[draws, after]
-    rise = np.where(high > low, high - low, 1.0)
-    reached = x[after - 1] + (values - low) / rise * (x[after] - x[after - 1])
-    return np.asarray(np.where(has_reached.any(axis=1), reached, x[-1]))
+    curve = np.column_stack([np.zeros(len(means)), np.cumsum(steps, axis=1)])
+    # How far each end of a step lies above the gain, which counts as reached a little before its place.
+    above = curve - curve[:, [here]] - gains
+    first, last = above[:, :-1], above[:, 1:]
+    sign = np.sign(gains)
+    # More labels are looked for to the right, fewer to the left.
+    is_towards = (np.arange(len(x) - 1) >= here) == (gains > 0)
+    is_reached = is_towards & ((first + sign * ROUNDING) * (last + sign * ROUNDING) <= 0) & (first != last)
+    places = x[:-1] - first * np.diff(x) / np.where(is_reached, last - first, 1.0)
+    nearest = np.where(is_reached, np.abs(places), np.inf).min(axis=1)
+    farthest = np.where(gains[:, 0] > 0, x[-1], -x[0])
+    return np.asarray(np.where(np.abs(gains[:, 0]) > ROUNDING, sign[:, 0] * np.minimum(nearest, farthest), 0.0))

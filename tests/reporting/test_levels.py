@@ -33,7 +33,7 @@ def right(seed: int = 0) -> np.ndarray:
 
 def verdict_of(results: CellResults) -> Verdict:
     """The verdict on the first cell beside the second one."""
-    return verdict_on([(trials_of(results, 0, ACCURACY), trials_of(results, 1, ACCURACY))], ACCURACY)
+    return verdict_on([([trials_of(results, 0, ACCURACY)], [trials_of(results, 1, ACCURACY)])], ACCURACY)
 
 
 @pytest.fixture

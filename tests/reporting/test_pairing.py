@@ -79,7 +79,6 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
     effects, _ = judged_effects(results, ReportOptions())
 
     assert {one.ones[0].key: one.others[0].key for one in effects} == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
-    assert {each.against for each in effects} == {"pretrain=none"}
 
 
 def test_readings_are_compared_with_all_columns() -> None:
@@ -101,5 +100,5 @@ def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
         assert names == others
         effects = answers_of(THREE, ReportOptions(reference=reference)).effects
         assert {each.reference for each in effects} == {scarf}
-    with pytest.raises(UsageError, match=r"^reference=scraf is no competitor of these results\. Did you mean scarf\?"):
+    with pytest.raises(UsageError, match=r"^reference=scraf is no competitor .* Did you mean scarf\?"):
         answers_of(THREE, ReportOptions(reference="scraf"))

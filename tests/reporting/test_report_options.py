@@ -10,23 +10,22 @@ from scarf_lightning.reporting.report_options import ReportOptions
 
 
 def test_the_corrected_test_is_the_default_and_all_can_be_chosen() -> None:
-    usual = ReportOptions(metric=None, rope=0.01, test="corrected", adjust="none", alpha=0.05)
+    usual = ReportOptions(metric=None, rope=0.01, test="corrected", alpha=0.05)
     assert checked(ReportOptions, {}) == ReportOptions() == usual
     assert usual.in_words == "corrected resampled t-test, p < 0.05"
     assert "finds up to 27 % of equal competitors different" in ReportOptions(test="welch").in_words
 
-    given = {"metric": "auroc", "rope": "0.005", "test": "corrected", "adjust": "holm", "alpha": "0.01"}
+    given = {"metric": "auroc", "rope": "0.005", "test": "corrected", "alpha": "0.01"}
     chosen = checked(ReportOptions, given)
-    assert chosen == ReportOptions("auroc", rope=0.005, test="corrected", adjust="holm", alpha=0.01)
+    assert chosen == ReportOptions("auroc", rope=0.005, test="corrected", alpha=0.01)
     assert chosen.measure.label == "AUROC"
-    assert chosen.in_words == "corrected resampled t-test, p < 0.01 after Holm's correction over datasets"
+    assert chosen.in_words == "corrected resampled t-test, p < 0.01"
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"test": "student"}, r"test=student is unknown\. Its values are: welch, paired, corrected\."),
-        ({"adjust": "bonferroni"}, r"adjust=bonferroni is unknown\. Its values are: none, holm\."),
+        ({"test": "student"}, r"test=student is unknown\. Its values are: welch, corrected\."),
         ({"alpha": "5"}, r"alpha=5\.0: it takes a number in \(0, 1\)\."),
         ({"rope": "-1"}, r"rope=-1\.0: it takes a number in \[0, inf\)\."),
         ({"metric": "gini"}, r"metric=gini is unknown. The metrics are: accuracy, .*\."),

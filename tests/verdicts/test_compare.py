@@ -97,17 +97,11 @@ def test_published_means_are_compared_over_tables() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"margin": -1}, "margin=-1 needs to be 0 or more and below 1; 0.01 is the default"),
+        ({"margin": -1}, "margin=-1 needs to be a number of 0 or more"),
         ({"margin": math.nan}, "margin=nan needs to be"),
-        ({"margin": 1}, "margin=1 needs to be"),
-        ({"margin": "small"}, "margin=small needs to be"),
-        ({"test_to_train": -1}, "test_to_train=-1 is no ratio; give test rows over training rows"),
-        ({"test_to_train": math.inf}, "test_to_train=inf is no ratio"),
-        ({"looks": [0]}, r"looks=\[0\] needs a list of whole numbers from 1 up, such as"),
-        ({"looks": [5, 7.5]}, r"looks=\[5, 7.5\] needs a list"),
-        ({"looks": 5}, "looks=5 needs a list"),
+        ({"n_trained": "many"}, "n_trained=many needs to be"),
         ({"reference": None}, "compare needs a reference; the competitors of this frame are: base, better, same"),
-        ({"reference": "bse"}, r"reference=bse is no competitor of these results\. Did you mean base\?"),
+        ({"reference": "bse"}, r"reference=bse is no competitor .* Did you mean base\?"),
     ],
 )
 def test_an_option_out_of_range_is_refused(options: dict[str, Any], message: str, metrics: pd.DataFrame) -> None:
@@ -158,7 +152,7 @@ def test_over_labels_a_competitor_is_compared_at_each_number_and_labels_interact
     alone = compare(frame[frame["n_labels"] == 40], metric="accuracy", reference="base")
     assert found.effects[1].verdict.difference == alone.effects[0].verdict.difference
     assert found.worth_frame.empty, "trials of one table show no worth"
-    assert found.sentences[0].startswith("Better on t0, beside base: helps with 20 labels, +")
+    assert found.sentences[0].startswith("On t0 with 20 labels, beside base: better helps, +")
     assert found.levels["labels"].nunique() == 3
 
 

@@ -1,17 +1,257 @@
-"""Families of answers, sides that have not learnt, and the frame of effects."""
+"""Which effects some cells have, against sums by hand; families of answers, and sides that have not learnt."""
 
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.verdicts import Effect, answered, frame_of
-from scarf_lightning.verdicts.effects import Sums, effect_of
-from scarf_lightning.verdicts.looks import Look, spent
+from scarf_lightning.verdicts import (
+    Cell,
+    Effect,
+    Look,
+    Plan,
+    Product,
+    Trials,
+    answered,
+    compare,
+    effects_of,
+    error_parts,
+    frame_of,
+)
+from scarf_lightning.verdicts.looks import spent
 from tests.reporting.cell_results import gains_at
-from tests.verdicts.worlds import cell
+from tests.verdicts.worlds import cell, right_in_rows
+
+ACCURACY, LOG_LOSS = metric_named("accuracy"), metric_named("log_loss")
+TWO = {"a": "01", "b": "01"}
+THREE = {"a": "xyz", "b": "01", "c": "01"}
+
+
+def planned(
+    cells: Sequence[Cell],
+    reference: str | None = None,
+    metric: str = "accuracy",
+    usual: Mapping[str, str] | None = None,
+) -> tuple[list[Effect], Product | None]:
+    axes = list(dict.fromkeys(axis for cell in cells for axis in cell.options))
+    varied = [axis for axis in axes if len({cell.options.get(axis) for cell in cells}) > 1]
+    return effects_of(Plan(cells, axes, varied, metric_named(metric), reference, usual or cells[0].options))
+
+
+def grid(level: Any, axes: Mapping[str, str] = TWO, **known: Any) -> list[Cell]:
+    """A cell a setting, whose trials go up and down around its level."""
+    cells = []
+    for setting in itertools.product(*axes.values()):
+        options = dict(zip(axes, setting, strict=True))
+        values = level(*setting) + 0.01 * np.array([1, -1] * 3)
+        cells.append(cell(", ".join(setting), values, options=options, **known))
+    return cells
+
+
+def differences(effects: Sequence[Effect]) -> dict[str, Any]:
+    return {effect.what: pytest.approx(effect.verdict.difference) for effect in effects}
+
+
+def test_an_effect_is_the_mean_difference_over_the_settings_of_the_others() -> None:
+    means = {"00": 0.70, "01": 0.80, "10": 0.76, "11": 0.78}
+
+    effects, product = planned(grid(lambda a, b: means[a + b]))
+
+    assert product is not None
+    assert product.axes == {"a": ["0", "1"], "b": ["0", "1"]}
+    assert differences(effects) == {
+        "a=1": (0.06 - 0.02) / 2, "b=1": (0.10 + 0.02) / 2, "a=1 × b=1": 0.02 - 0.10,
+    }  # fmt: skip
+    assert [(effect.reference, effect.over, effect.family) for effect in effects] == [
+        ("a=0", "2 settings of b", "a"), ("b=0", "2 settings of a", "b"), ("a=0 × b=0", "", "interactions"),
+    ]  # fmt: skip
+
+
+def test_three_axes_have_each_value_and_each_two_axes() -> None:
+    def level(a: str, b: str, c: str) -> float:
+        return 0.5 + 0.03 * (a == "z") + 0.05 * int(b) + 0.04 * (a == "z") * int(b)
+
+    effects, _ = planned(grid(level, THREE))
+
+    assert differences(effects) == {
+        "a=y": 0, "a=z": 0.03 + 0.04 / 2, "b=1": 0.05 + 0.04 / 3, "c=1": 0,
+        "a=y × b=1": 0, "a=z × b=1": 0.04, "a=y × c=1": 0, "a=z × c=1": 0, "b=1 × c=1": 0,
+    }  # fmt: skip
+
+
+def test_relative_effects_divide_by_the_reference_and_interactions_by_the_mean() -> None:
+    means = {"00": 0.4, "01": 0.6, "10": 0.3, "11": 0.3}
+
+    effects, _ = planned(grid(lambda a, b: means[a + b]), metric="log_loss")
+
+    assert differences(effects) == {
+        "a=1": (0.5 - 0.3) / 0.5, "b=1": (0.35 - 0.45) / 0.35, "a=1 × b=1": ((0.6 - 0.3) - (0.4 - 0.3)) / 0.4,
+    }  # fmt: skip
+
+
+def test_the_error_of_an_effect_is_that_of_the_contrast_of_each_row() -> None:
+    right = {setting: right_in_rows(place, 0.6 + 0.1 * place) for place, setting in enumerate(("00", "01", "10", "11"))}
+    cells = []
+    for (a, b), (trials, _) in right.items():
+        cells.append(Cell("iris", f"{a}, {b}", trials, {"a": a, "b": b}))
+
+    effects, _ = planned(cells)
+
+    tested = [rows.rows for rows in cells[0].trials.rows.values()]
+    its = {setting: values.astype(float) for setting, (_, values) in right.items()}
+    one = (its["10"] + its["11"] - its["00"] - its["01"]) / 2
+    both = its["11"] - its["01"] - its["10"] + its["00"]
+    for effect, contrast, added in ((effects[0], one, 1.0), (effects[2], both, 2.0)):
+        values = [contrast[trial, rows] for trial, rows in enumerate(tested)]
+        expected = error_parts(values, tested, 40.0, np.array([[added, -added]]))
+        assert effect.verdict.parts is not None
+        assert effect.verdict.parts.error == pytest.approx(expected.error)
+        assert effect.verdict.difference == pytest.approx(expected.mean)
+        assert effect.verdict.basis == "rows and fits"
+
+
+def test_only_trials_that_all_settings_have_count() -> None:
+    cells = grid(lambda a, b: 0.7 + 0.1 * int(a))
+    cells[3] = replace(cells[3], trials=Trials({t: v for t, v in cells[3].trials.values.items() if t != 3}))
+    cells[0] = replace(cells[0], trials=Trials(dict(cells[0].trials.values) | {99: 0.1}))
+
+    effect, *_ = planned(cells)[0]
+
+    assert (effect.verdict.trials, effect.verdict.difference) == (5, pytest.approx(0.1))
+
+
+def test_a_table_that_lacks_a_setting_is_left_out_of_a_product() -> None:
+    cells = [each for n in range(8) for each in grid(lambda a, b: 0.7 + 0.05 * int(a), table=f"t{n}")]
+
+    effects, product = planned(cells[:-1])
+
+    assert product is not None
+    assert list(product.cells[""]) == [f"t{n}" for n in range(7)]
+    assert [effect.verdict.datasets for effect in effects] == [7, 7, 7]
+    assert effects[0].verdict.answer == "helps"
+
+
+@pytest.mark.parametrize(
+    ("reference", "usual", "expected"),
+    [
+        (None, {}, "a=1"),
+        (None, {"a": "1", "b": "0"}, "a=0"),
+        ("a=1", {}, "a=0"),
+    ],
+)
+def test_the_first_value_of_an_axis_is_the_named_one_or_the_usual_one(
+    reference: str | None, usual: dict[str, str], expected: str
+) -> None:
+    effects, _ = planned(grid(lambda a, b: 0.7), reference, usual=usual)
+
+    assert effects[0].what == expected
+
+
+BASE = {"pretrain": "scarf", "corruption": "marginal", "scaling": "zscore"}
+CHANGES: list[dict[str, Any]] = [{}, {"corruption": "mean"}, {"scaling": "minmax"}]
+
+
+def star(*changes: dict[str, Any], **known: Any) -> list[Cell]:
+    cells = []
+    for place, change in enumerate(changes):
+        options = {axis: value for axis, value in (BASE | change).items() if value is not None}
+        cells.append(cell(str(place), [0.9 - place / 10] * 3, options=options, **known))
+    return cells
+
+
+def changes(cells: Sequence[Cell], reference: str | None = None) -> list[str]:
+    return [effect.what for effect in planned(cells, reference)[0] if effect.kind == "change"]
+
+
+def test_a_star_names_each_change_and_its_base() -> None:
+    cells = star(*CHANGES, {"pretrain": "none", "corruption": None})
+
+    effects, product = planned(cells)
+
+    assert product is None
+    assert changes(cells) == ["corruption=mean", "scaling=minmax", "pretrain=none"]
+    assert {effect.reference for effect in effects} == {"pretrain=scarf, corruption=marginal, scaling=zscore"}
+    assert changes(cells, "0") == changes(cells)
+    assert changes(star(*CHANGES), "1") == [], "another cell is no base"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        star({}, {"corruption": "mean"}),
+        star(*CHANGES, {"corruption": "mean", "scaling": "minmax"}),
+        star(*CHANGES, labels=20),
+    ],
+    ids=["one axis", "a product", "labels"],
+)
+def test_other_cells_are_no_star(cells: list[Cell]) -> None:
+    assert changes(cells) == []
+
+
+def test_the_options_of_a_changed_part_belong_to_its_change() -> None:
+    deep = {"network": "resnet", "network.depth": "4"}
+    cells = star(*[{"network": "mlp", "network.depth": "2"} | change for change in (*CHANGES, deep)])
+
+    assert changes(cells) == ["corruption=mean", "scaling=minmax", "network=resnet"]
+
+
+def test_a_reference_that_fits_several_competitors_of_which_one_is_unused_is_the_most_usual() -> None:
+    cells = star({}, {"corruption": "mean"}, {"pretrain": "none"})
+
+    effects, _ = planned(cells, "scarf")
+
+    assert {effect.what: effect.reference for effect in effects} == {"1": "0", "2": "0"}
+    with pytest.raises(UsageError, match=r"reference=scraf .*pretrain, corruption\. Did you mean scarf"):
+        planned(cells, "scraf")
+
+
+@pytest.mark.parametrize(("named", "against"), [("1", "1"), ("pretrain=none", "2"), ("none", "2")])
+def test_a_reference_is_a_competitor_or_a_value_of_an_axis(named: str, against: str) -> None:
+    cells = star({}, {"corruption": "mean", "scaling": "minmax"}, {"pretrain": "none", "corruption": "mean"})
+
+    assert {effect.reference for effect in planned(cells, named)[0]} == {against}
+
+
+def test_labels_are_an_axis_of_interactions() -> None:
+    """Scarf gains 5 points with 20 labels and 1 with 100: by hand 4 less."""
+    cells = []
+    for labels, gain in ((100, 0.01), (20, 0.05)):
+        known = {"labels": labels, "context": f"{labels} labels"}
+        cells.append(cell("none", [0.6] * 12, **known))
+        cells.append(cell("scarf", 0.6 + gain + np.linspace(-0.001, 0.001, 12), **known))
+
+    effects = planned(cells, "none")[0]
+
+    (found,) = [effect for effect in effects if effect.kind == "interaction"]
+    assert found.verdict.difference == pytest.approx(-0.04)
+    assert (found.family, found.what, found.reference) == (
+        "interactions", "scarf × 100 labels", "none × 20 labels",
+    )  # fmt: skip
+    assert [effect.family for effect in effects if effect is not found] == ["scarf", "scarf"]
+
+
+def test_answers_of_a_frame_over_labels_are_those_of_each_competitor_alone() -> None:
+    random = np.random.default_rng(0)
+    rows = []
+    for trial, labels in itertools.product(range(12), (20, 40)):
+        for name, gain in (("base", 0.0), ("one", 0.05), ("other", 0.01)):
+            rows.append(("t", trial, name, labels, 0.7 + gain + labels / 400 + random.normal(0, 0.01)))
+    frame = pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "n_labels", "accuracy"])
+
+    def found(of: pd.DataFrame) -> pd.DataFrame:
+        effects = compare(of, metric="accuracy", reference="base", labels="n_labels").frame
+        return effects[effects["context"] != ""]
+
+    both = found(frame)
+    for name in ("one", "other"):
+        alone = found(frame[frame["competitor"].isin(["base", name])])
+        pd.testing.assert_frame_equal(both[both["what"] == name].reset_index(drop=True), alone.reset_index(drop=True))
 
 
 def beside(
@@ -20,8 +260,8 @@ def beside(
     """A competitor whose gain, or loss, has a direction that is found at this level alone."""
     gains = gain * gains_at(level, known.pop("trials", 12), 1 / 9)
     one, other = cell(name, 0.6 + gains, fault=fault), cell("none", np.full(len(gains), 0.6), fault=reference_fault)
-    by = Sums(metric_named("accuracy"))
-    return effect_of({"iris": ([one], [other])}, by, kind="competitor", what=name, reference="none", **known)
+    ((effect,), _) = effects_of(Plan([one, other], (), (), ACCURACY, "none", margin=known.pop("margin", 0.01)))
+    return replace(effect, **known)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +286,9 @@ def test_competitors_come_best_first_and_axes_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("gain", "side", "reason"),
     [
-        (-1, "fault", "it predicts one class, so it has not learnt"),
+        (-1, "fault", "scarf has not learnt: it predicts one class"),
         (1, "fault", ""),
-        (1, "reference_fault", "none predicts one class, so it has not learnt"),
+        (1, "reference_fault", "none has not learnt: it predicts one class"),
         (-1, "reference_fault", ""),
     ],
 )
@@ -84,7 +324,7 @@ def test_a_spoilt_answer_stays_in_its_family() -> None:
 def test_an_undecided_answer_says_what_its_claim_lacks(
     level: float, trials: int, n: int, looks: list[int], shown: str
 ) -> None:
-    found = answered([beside(level, trials=trials)] * n, 0.001, lambda _: [Look(trials) for trials in looks])
+    found = answered([beside(level, trials=trials, margin=0.001)] * n, lambda _: [Look(trials) for trials in looks])
 
     assert [each.shown for each in found] == [shown] * n
 
@@ -97,3 +337,15 @@ def test_the_frame_has_a_row_an_effect_with_all_of_its_numbers() -> None:
     assert (row["what"], row["against"], row["n"], row["answer"]) == ("scarf", "none", 12, "helps")
     assert (row["difference"], row["low"], row["high"]) == found.verdict.interval
     assert row["p"] == pytest.approx(0.001 / spent([12])[0])
+
+
+def test_a_side_of_several_cells_has_not_learnt_if_a_third_of_them_has_not() -> None:
+    for n_faulty, spoilt in ((1, ""), (2, "scarf has not learnt in 2 of 6 cells: it predicts one class")):
+        cells = []
+        for n in range(6):
+            fault = "predicts one class" if n < n_faulty else ""
+            cells += [cell("none", [0.9] * 3, f"t{n}"), cell("scarf", [0.8] * 3, f"t{n}", fault=fault)]
+
+        (found,) = effects_of(Plan(cells, (), (), ACCURACY, "none"))[0]
+
+        assert (found.spoilt, found.verdict.reason) == (spoilt, spoilt)

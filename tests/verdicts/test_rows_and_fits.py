@@ -7,12 +7,13 @@ import pytest
 from scipy import stats
 
 from scarf_lightning.verdicts.rows_and_fits import (
+    MOST_FREEDOM,
     OF_BOUND,
     ErrorParts,
     common_share,
     copies_of_rows,
     error_parts,
-    groups_of_rows,
+    units_of_rows,
     unseen_values,
 )
 
@@ -75,7 +76,7 @@ def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows()
     assert found.common == 0
     assert found.rows_variance == pytest.approx(values.var(ddof=1) / 100)
     constant = error_parts([np.full(20, 0.5)] * 3, [np.arange(20)] * 3)
-    assert (constant.error, constant.freedom, constant.varies) == (0.0, math.inf, False)
+    assert (constant.error, constant.freedom, constant.varies) == (0.0, MOST_FREEDOM, False)
     assert error_parts([np.zeros(5), np.ones(5)], [np.arange(5)] * 2).varies
 
 
@@ -128,34 +129,21 @@ def test_rows_that_no_trial_shows_are_of_each_class_once() -> None:
     """By hand: recall of class 0 counts by 1 / (2 * 0.75), of class 1 by 1 / (2 * 0.25), around 0.5 and 0.8."""
     added = np.array([[0.8 + 0.5 / 1.5, 0.8 - 0.5 / 1.5], [0.8 + 0.2 / 0.5, 0.8 - 0.8 / 0.5], [np.nan, np.nan]])
 
-    levels = unseen_values([added, added])
-    differences = unseen_values([added], [added])
+    values = unseen_values([added, added])
 
-    assert sorted(levels.ravel()) == pytest.approx(sorted(added[:2].ravel()))
-    assert sorted(differences.ravel()) == pytest.approx([-2.0, -1 / 1.5, 1 / 1.5, 2.0])
-
-
-def test_a_kind_that_shows_right_and_wrong_rows_is_no_unseen_one() -> None:
-    """Of classes that weigh alike one may show the right and another the wrong row."""
-    alike = np.array([[1.0, 0.0], [1.0, 0.0]])
-    weighed = np.array([[1.2, 0.5], [1.8, -4.0]])
-    shown = np.array([[True, False], [False, True]])
-
-    assert len(unseen_values([alike], shown=shown)) == 0
-    assert unseen_values([weighed], shown=shown).tolist() == weighed.tolist()
-    assert unseen_values([weighed], shown=np.array([[True, True], [True, False]])).tolist() == [[1.8, -4.0]]
+    assert sorted(values.ravel()) == pytest.approx(sorted(added[:2].ravel()))
+    assert len(unseen_values([added, np.full((3, 2), np.nan)])) == 0, "AUROC is not that of the predicted classes"
 
 
-def test_a_row_that_no_trial_shows_widens_a_level_and_leaves_it_as_sure() -> None:
-    """By hand: four rows around 0.75, and one more that is 1 or 0, half of whose squares are its variance."""
-    rows = [np.arange(4)] * 3
-    parts = error_parts([np.array([1.0, 1.0, 1.0, 0.0])] * 3, rows)
+def test_more_trials_lower_the_part_of_rows_to_that_of_the_table_and_no_further() -> None:
+    random = np.random.default_rng(1)
+    rows = random.normal(size=400)
+    units = [random.permutation(400)[:80] for _ in range(40)]
+    few = error_parts([rows[its] for its in units[:5]], units[:5], n_trained=0)
+    many = error_parts([rows[its] for its in units], units, n_trained=0)
 
-    widened = parts.with_unseen_rows(np.array([[1.0, 0.0]]))
-
-    assert widened.rows_variance - parts.rows_variance == pytest.approx((0.25**2 + 0.75**2) / 2 / 4**2)
-    assert widened.rows_freedom == parts.rows_freedom
-    assert parts.with_unseen_rows(np.empty((0, 2))) == parts
+    assert few.expected(40).rows_variance == pytest.approx(many.rows_variance, rel=0.25)
+    assert few.expected(10**6).rows_variance == pytest.approx(1 / 400, rel=0.25)
 
 
 def test_groups_are_the_rows_that_the_same_trials_test() -> None:
@@ -163,7 +151,7 @@ def test_groups_are_the_rows_that_the_same_trials_test() -> None:
     random = np.random.default_rng(0)
     rows = [np.flatnonzero(np.isin(groups, random.permutation(12)[:3])) for _ in range(20)]
 
-    units = groups_of_rows(rows)
+    units = units_of_rows(rows, [np.zeros_like(each) for each in rows])
 
     for each, its in zip(rows, units, strict=True):
         assert len(set(zip(groups[each].tolist(), its.tolist(), strict=True))) == 3

@@ -1,4 +1,4 @@
-"""Trials of competitors: levels, gains, sums of several, and which test their verdict is from."""
+"""Trials of competitors: levels, differences of several, and which test their verdict is from."""
 
 import math
 from dataclasses import replace
@@ -10,8 +10,8 @@ from scipy import stats
 
 from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.verdicts import Trials, combined, error_parts, judge, judge_tables, verdict_on
-from scarf_lightning.verdicts.trials import NOT_KEPT, RowsOfTrial, measured, rows_by_metric
+from scarf_lightning.verdicts import Trials, Verdict, error_parts, judge, judge_tables, verdict_on
+from scarf_lightning.verdicts.trials import NOT_KEPT, RowsOfTrial, difference_of, measured, rows_by_metric
 from tests.verdicts.worlds import TRIALS, right_in_rows
 
 ACCURACY, BRIER, LOG_LOSS, MCC = map(metric_named, ("accuracy", "brier_score", "log_loss", "mcc"))
@@ -23,30 +23,33 @@ def of(*values: float, **known: Any) -> Trials:
     return Trials(dict(enumerate(values)), **known)
 
 
-def rows_of(values: list[float], **known: Any) -> RowsOfTrial:
+def rows_of(values: list[float]) -> RowsOfTrial:
     """The test rows of a trial that are right and wrong."""
     its = np.array(values, dtype=np.float64)
-    return RowsOfTrial(np.arange(len(its)), its, np.array([[1.0, 0.0]]), its.astype(np.int64), **known)
+    return RowsOfTrial(np.arange(len(its)), its, np.array([[1.0, 0.0]]), its.astype(np.int64))
+
+
+def beside(first: Trials, second: Trials, metric: Metric = ACCURACY, margin: float = 0.01, **known: Any) -> Verdict:
+    return verdict_on([([first], [second])], metric, margin, **known)
 
 
 @pytest.mark.parametrize(
-    ("metric", "first", "second", "base", "expected"),
+    ("metric", "first", "second", "expected"),
     [
-        (ACCURACY, {0: 0.75, 1: 0.5, 2: 0.9}, {0: 0.5, 1: 0.6, 7: 0.1}, None, [0.25, -0.1]),
-        (BRIER, {0: 0.25}, {0: 0.5}, None, [0.25]),
+        (ACCURACY, {0: 0.75, 1: 0.5, 2: 0.9}, {0: 0.5, 1: 0.6, 7: 0.1}, [0.25, -0.1]),
+        (BRIER, {0: 0.25}, {0: 0.5}, [0.25]),
         # In parts of the reference's mean over the common trials, (2 + 4) / 2.
-        (LOG_LOSS, {0: 1.0, 1: 3.5}, {0: 2.0, 1: 4.0, 2: 60.0}, None, [1 / 3, 0.5 / 3]),
-        (LOG_LOSS, {0: 1.0, 1: 3.0}, {0: 2.0, 1: 4.0}, {0: 8.0, 1: 12.0, 2: 60.0}, [0.1, 0.1]),
+        (LOG_LOSS, {0: 1.0, 1: 3.5}, {0: 2.0, 1: 4.0, 2: 60.0}, [1 / 3, 0.5 / 3]),
         # Twice as likely is better by half of the reference's size.
-        (LIKELIHOOD, {0: -1.0}, {0: -2.0}, None, [0.5]),
-        (LOG_LOSS, {0: 1.5}, {0: 0.0}, None, [-1.5]),
-        (LOG_LOSS, {0: 1.5}, {1: 2.0}, None, []),
+        (LIKELIHOOD, {0: -1.0}, {0: -2.0}, [0.5]),
+        (LOG_LOSS, {0: 1.5}, {0: 0.0}, [-1.5]),
+        (LOG_LOSS, {0: 1.5}, {1: 2.0}, []),
     ],
 )
 def test_gains_are_above_zero_where_better_and_relative_for_a_metric_without_a_largest_value(
-    metric: Metric, first: Any, second: Any, base: Any, expected: list[float]
+    metric: Metric, first: Any, second: Any, expected: list[float]
 ) -> None:
-    found = verdict_on([(Trials(first), Trials(second))], metric, sizes=[] if base is None else [Trials(base)])
+    found = beside(Trials(first), Trials(second), metric)
 
     assert found.difference == pytest.approx(np.mean(expected) if expected else math.nan, nan_ok=True)
     assert (found.trials, found.basis) == (len(expected), "none")
@@ -76,40 +79,13 @@ class TestLevel:
         half = stats.t.ppf(0.975, TRIALS - 1) * np.std(values, ddof=1) * math.sqrt(1 / TRIALS + TEST_TO_TRAIN)
         assert some.level(ACCURACY)[:2] == pytest.approx((known.mean, known.mean - half))
 
-    @pytest.mark.parametrize(
-        ("name", "n", "of_one_class", "has_interval"),
-        [
-            ("balanced_accuracy", 3, 3, False), ("balanced_accuracy", 3, 1, False), ("f1", 5, 2, False),
-            ("balanced_accuracy", 3, 0, True), ("balanced_accuracy", 4, 1, True), ("balanced_accuracy", 10, 10, True),
-            ("accuracy", 3, 3, True), ("auroc", 3, 3, True),
-        ],
-    )  # fmt: skip
-    def test_few_trials_of_one_class_have_none_of_a_metric_that_weighs_classes(
-        self, name: str, n: int, of_one_class: int, has_interval: bool
-    ) -> None:
-        """Three trials of which all, or one, predicted one class held the truth in 58 to 90 % on real tables."""
-        metric, random = metric_named(name), np.random.default_rng(1)
-        labels = (np.arange(60) % 6 == 0).astype(np.int64)
-        rows = {}
-        for trial in range(n):
-            positive = random.uniform(0.1, 0.4 if trial < of_one_class else 0.9, 60)
-            rows[trial] = rows_by_metric([metric], np.column_stack([1 - positive, positive]), labels, np.arange(60))[
-                name
-            ]
 
-        found = Trials({trial: its.values.mean() for trial, its in rows.items()}, rows).level(metric)
+def test_a_metric_that_is_not_defined_on_a_trial_has_no_rows() -> None:
+    predictions = np.array([[0.6, 0.3, 0.1], [0.2, 0.1, 0.7]])
 
-        # In one of the trials AUROC happens to be that of the predicted classes, a half.
-        assert math.isnan(found.low) is not has_interval
-        assert math.isfinite(found.mean)
+    its = rows_by_metric([ACCURACY, metric_named("auroc")], predictions, np.array([0, 0]), np.arange(2))
 
-
-def test_a_trial_is_of_one_class_if_all_of_its_rows_are_given_it() -> None:
-    for first, is_of_one in ((0.6, True), (0.2, False)):
-        predictions = np.array([[0.6, 0.3, 0.1], [first, 0.1, 0.9 - first]])
-        its = rows_by_metric([ACCURACY, metric_named("auroc")], predictions, np.array([0, 0]), np.arange(2))
-        assert its["accuracy"].one_class is is_of_one
-        assert list(its) == ["accuracy"], "AUROC of one class is not defined"
+    assert list(its) == ["accuracy"], "AUROC of one class is not defined"
 
 
 def test_rows_have_the_mean_that_their_trial_was_measured_by() -> None:
@@ -119,40 +95,34 @@ def test_rows_have_the_mean_that_their_trial_was_measured_by() -> None:
     assert measured(rows, 0.7).values.tolist() == pytest.approx([0.95, -0.05, 0.95, 0.95])
     large = rows_of([3e6, 1e6])
     assert measured(large, 2e6 + 1e-3) is large, "in parts of the value"
-    assert measured(large, 2e6 + 1e-2) is not large
 
 
-class TestCombined:
-    def test_values_are_the_mean_or_a_weighted_sum_over_the_trials_of_all(self) -> None:
-        several = [Trials({0: 0.5, 1: 1.0, 2: 0.25}), Trials({2: 0.75, 0: 1.0}), Trials({0: 0.0, 2: 0.5, 3: 1.0})]
+class TestDifference:
+    def test_it_is_that_of_means_over_the_trials_of_all(self) -> None:
+        ones, others = [of(0.5, 1.0, 0.25), of(1.0, 0.7, 0.75)], [of(0.0, 0.5), Trials({1: 0.7, 3: 0.1})]
 
-        assert combined(several).values == pytest.approx({0: 0.5, 2: 0.5})
-        assert combined(several, 2.0).values == pytest.approx({0: 3.0, 2: 3.0})
-        assert combined(several[:1]) is several[0]
-        assert combined([of(0.5, n_test=9, test_to_train=0.1), of(0.7)]) == of(0.6, n_test=9, test_to_train=0.1)
+        assert difference_of(ones, others, ACCURACY).values == pytest.approx({1: 0.85 - 0.6})
+        both = difference_of(ones, others, ACCURACY, is_interaction=True)
+        assert both.values == pytest.approx({1: (1.0 - 0.5) - (0.7 - 0.7)})
+        # Relative: in parts of the others, and of an interaction in parts of the mean of all.
+        parts = [of(1.0), of(3.0)], [of(4.0), of(4.0)]
+        assert difference_of(*parts, LOG_LOSS).values == {0: 0.5}
+        assert difference_of(*parts, LOG_LOSS, is_interaction=True).values == pytest.approx({0: 4 / 3})
 
-    def test_rows_are_combined_where_all_tested_the_same_ones(self) -> None:
-        one = rows_of([1, 1, 0, 0], one_class=True, shown=np.array([[True, False]]))
-        other = rows_of([1, 0, 1, 0], shown=np.array([[False, False]]))
+    def test_rows_are_compared_where_all_tested_the_same_ones(self) -> None:
+        one, other = rows_of([1, 1, 0, 0]), rows_of([1, 0, 1, 0])
         elsewhere = replace(other, rows=np.array([0, 1, 2, 9]))
         values = {0: 0.5, 1: 0.5, 2: 0.5}
+        first = Trials(values, {0: one, 1: one}, n_trained=50.0)
+        second = Trials(values, {0: other, 1: elsewhere}, n_trained=70.0)
 
-        found = combined(
-            [
-                Trials(values, {0: one, 1: one}, n_trained=50.0),
-                Trials(values, {0: other, 1: elsewhere}, n_trained=70.0),
-            ],
-            2.0,
-        )
+        found = difference_of([first, second], [first, first], ACCURACY)
 
-        assert (list(found.values), list(found.rows)) == ([0, 1, 2], [0])
-        assert found.n_trained == 70, "the most rows of any"
+        assert (list(found.values), list(found.rows), found.n_trained) == ([0, 1, 2], [0], 70)
         row = found.rows[0]
-        assert (row.values.tolist(), row.added.tolist(), row.one_class) == ([4, 2, 2, 0], [[4, 0]], False)
-        assert row.shown is not None
-        assert row.shown.tolist() == [[True, False]]
+        assert (row.values.tolist(), row.added.tolist()) == ([0, -0.5, 0.5, 0], [[1, -1]])
         assert len(set(row.codes.tolist())) == 4, "no two rows are predicted alike by both"
-        assert len(set(combined([Trials(values, {0: one})] * 2).rows[0].codes.tolist())) == 2
+        assert len(set(difference_of([first], [second], ACCURACY).rows[0].codes.tolist())) == 2
 
 
 class TestVerdict:
@@ -161,84 +131,72 @@ class TestVerdict:
         tested = [rows.rows for rows in first.rows.values()]
         values = [(right[t, rows].astype(float) - wrong[t, rows]) for t, rows in enumerate(tested)]
 
-        found = verdict_on([(first, second)], ACCURACY, 0.02)
+        found = beside(first, second, margin=0.02)
 
         assert found.parts is not None
         assert found.parts.error == pytest.approx(error_parts(values, tested, 40.0, np.array([[1.0, -1.0]])).error)
         differences = np.array([its.mean() for its in values])
         assert (found.won, found.basis) == ((differences > 0).sum(), "rows and fits")
         for rows in ({t: second.rows[t] for t in range(5)}, dict(second.rows) | {5: second.rows[4]}):
-            without = verdict_on([(first, replace(second, rows=rows))], ACCURACY, 0.02)
+            without = beside(first, replace(second, rows=rows), margin=0.02)
             expected = judge(differences, margin=0.02, bounds=(-1.0, 1.0))
             assert (without.interval, without.basis) == (pytest.approx(expected.interval), expected.basis)
 
     def test_without_predictions_it_has_the_overlap_and_the_test_rows_of_the_trials(self) -> None:
         first, second = (of(*values, test_to_train=0.1, n_test=30) for values in ([0.9] * 3, [0.8, 0.8, 0.8]))
 
-        found = verdict_on([(first, second)], ACCURACY, 0.02)
+        found = beside(first, second, margin=0.02)
 
         expected = judge(np.full(3, 0.1), margin=0.02, test_to_train=0.1, n_test=30, bounds=(-1.0, 1.0))
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
     def test_trials_that_share_their_test_rows_have_none_without_predictions(self) -> None:
-        found = verdict_on([(of(0.9, 0.8, 0.9, split="column"), of(0.7, 0.6, 0.8, split="column"))], ACCURACY)
+        found = beside(of(0.9, 0.8, 0.9, split="column"), of(0.7, 0.6, 0.8, split="column"))
 
         assert (found.answer, found.reason, found.basis) == ("undecided", NOT_KEPT, "none")
         assert found.difference == pytest.approx(0.5 / 3)
-        few = verdict_on([(of(0.9, 0.8, split="column"), of(0.7, 0.7, split="column"))], ACCURACY)
+        few = beside(of(0.9, 0.8, split="column"), of(0.7, 0.7, split="column"))
         assert (few.trials, few.reason) == (2, ""), "more trials are missing, and not predictions"
 
-    @pytest.mark.parametrize(
-        ("metric", "reach", "farthest"),
-        [(ACCURACY, {}, 1), (ACCURACY, {"reach": 2}, 2), (BRIER, {}, 2), (MCC, {}, 2), (MCC, {"reach": 2}, 4)],
-    )
+    @pytest.mark.parametrize("metric", [ACCURACY, BRIER, MCC])
     @pytest.mark.parametrize("with_rows", [False, True])
-    def test_an_interval_reaches_as_far_as_differences_may(
-        self, metric: Metric, reach: dict[str, float], farthest: float, with_rows: bool
-    ) -> None:
+    def test_an_interval_reaches_as_far_as_differences_may(self, metric: Metric, with_rows: bool) -> None:
         """Four trials that go from one end to the other."""
         lowest, highest = metric.bounds
         pair = [of(*[lowest, highest] * 2), of(*[highest, lowest] * 2)]
         if with_rows:
             pair = [replace(each, rows={t: rows_of([value] * 4) for t, value in each.values.items()}) for each in pair]
+        width = highest - lowest
 
-        found = verdict_on([tuple(pair)], metric, **reach)
+        found = beside(*pair, metric)
+        both = verdict_on([([pair[0], pair[0]], [pair[1], pair[1]])], metric, is_interaction=True)
 
-        assert (found.low, found.high) == (-farthest, farthest)
+        assert (found.low, found.high) == (-width, width)
+        assert (both.low, both.high) == (-2 * width, 2 * width)
 
     def test_a_metric_of_zero_or_more_falls_by_all_of_the_reference_at_most(self) -> None:
-        """Its interval is cut at every level, and its levels are those without the cut."""
+        """Its levels are those without the cut."""
         pair = of(0.5, 0.3, 0.8, 0.2, 0.1), of(0.3, 0.9, 0.2, 0.4, 0.7)
         likelihood = replace(LOG_LOSS, higher_is_better=True)
         signed = replace(LOG_LOSS, bounds=(-math.inf, math.inf))
 
-        found, raised, uncut = (verdict_on([pair], metric) for metric in (LOG_LOSS, likelihood, signed))
+        found, raised, uncut = (beside(*pair, metric) for metric in (LOG_LOSS, likelihood, signed))
 
         assert (found.low, found.high) == (uncut.low, 1.0)
         assert (raised.low, raised.high) == (-1.0, -uncut.low)
         assert uncut.high > 1
         assert (found.difference, found.levels) == (uncut.difference, uncut.levels)
-        assert found.ends is not None
-        assert found.ends(level=0.99).high == 1
-        # Parts of another competitor have no such end, nor has the difference of two differences.
-        for sizes in ([of(0.01, 0.01, 0.01, 0.01, 0.01)], [replace(pair[1])]):
-            assert verdict_on([pair], LOG_LOSS, sizes=sizes, reach=2).high > 1
 
     def test_over_tables_each_has_the_mean_of_its_trials(self) -> None:
-        pairs = [(of(*[0.5 + 0.01 * n] * n), of(*[0.5] * (n + 1))) for n in range(1, 9)]
+        pairs = [([of(*[0.5 + 0.01 * n] * n)], [of(*[0.5] * (n + 1))]) for n in range(1, 9)]
 
-        found = verdict_on([(Trials({0: 0.5}), Trials({1: 0.5})), *pairs], ACCURACY, 0.02)
+        found = verdict_on([([Trials({0: 0.5})], [Trials({1: 0.5})]), *pairs], ACCURACY, 0.02)
 
-        padded = np.full((8, 8), np.nan)
-        for n in range(1, 9):
-            padded[n - 1, :n] = 0.01 * n
-        expected = judge_tables(padded, margin=0.02)
+        expected = judge_tables([np.full(n, 0.01 * n) for n in range(1, 9)], margin=0.02)
         assert found.interval == pytest.approx(expected.interval)
         assert (found.average, found.datasets, found.trials) == (pytest.approx(0.045), 8, 1)
 
     def test_relative_differences_are_parts_of_the_sizes_of_their_table(self) -> None:
-        pairs = [(of(1.0, 1.0, 1.0), of(2.0, 2.0, 2.0)), (of(3.0, 3.0, 3.0), of(4.0, 4.0, 4.0))]
+        pairs = [([of(1.0, 1.0)], [of(2.0, 2.0)]), ([of(3.0, 3.0)], [of(4.0, 4.0)])]
 
         assert verdict_on(pairs, LOG_LOSS).average == pytest.approx((1 / 2 + 1 / 4) / 2)
-        sizes = [of(10.0, 10.0, 10.0), of(5.0, 5.0, 5.0)]
-        assert verdict_on(pairs, LOG_LOSS, sizes=sizes).average == pytest.approx((1 / 10 + 1 / 5) / 2)

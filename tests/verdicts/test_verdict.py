@@ -8,19 +8,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.verdicts.answers import SAME, UNDECIDED, Levels
+from scarf_lightning.intervals import FEWEST_TABLES
+from scarf_lightning.verdicts.answers import SAME, UNDECIDED, Answer, Levels, needed_together
 from scarf_lightning.verdicts.looks import Look
-from scarf_lightning.verdicts.rows_and_fits import error_parts
+from scarf_lightning.verdicts.rows_and_fits import ErrorParts, error_parts, rows_interval
 from scarf_lightning.verdicts.verdict import (
+    Verdict,
     after_looks,
-    answers_together,
+    chance_of_answer,
+    decided,
     judge,
     judge_rows,
     judge_tables,
-    rows_interval,
+    median_gain,
 )
 
 RATIO = 2 / 7
+
+
+def together(verdicts: list[Verdict]) -> list[Answer]:
+    """The answers of a family."""
+    needed = needed_together([verdict.levels for verdict in verdicts])
+    return [decided(verdict, its) for verdict, its in zip(verdicts, needed, strict=True)]
 
 
 def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.ndarray:
@@ -88,9 +97,9 @@ def test_a_family_shares_its_level_and_a_smaller_family_claims_more() -> None:
     weak = judge(np.array([0.028, 0.058, 0.003, 0.068, 0.028, 0.078, 0.038, 0.018, 0.058, 0.033]))
     assert 0.0167 < weak.levels.direction < 0.025
 
-    assert answers_together([weak]) == [weak.answer] == ["helps, size open"]
-    assert answers_together([weak, sure])[0] == "helps, size open"
-    assert answers_together([weak, unsure, unsure])[0] == UNDECIDED
+    assert together([weak]) == [weak.answer] == ["helps, size open"]
+    assert together([weak, sure])[0] == "helps, size open"
+    assert together([weak, unsure, unsure])[0] == UNDECIDED
 
 
 SHIFTS = (0.17, -0.17) * 5
@@ -148,13 +157,8 @@ def test_too_few_trials_or_tables_claim_nothing() -> None:
         assert (found.answer, found.basis, found.trials) == (UNDECIDED, "none", 2)
         assert math.isnan(found.low)
     few = judge_tables(np.full((5, 3), 0.1))
-    assert (few.answer, few.basis, few.reason, few.datasets) == (
-        UNDECIDED,
-        "none",
-        "an answer over tables needs 6 or more",
-        5,
-    )
-    assert answers_together([few]) == [UNDECIDED]
+    assert (few.answer, few.basis, few.datasets) == (UNDECIDED, "none", 5)
+    assert few.reason == "an answer over tables needs 6 or more"
     empty = judge(np.empty(0))
     assert (empty.answer, empty.datasets) == (UNDECIDED, 0)
 
@@ -165,7 +169,7 @@ def test_over_tables_the_median_one_and_the_mean_are_told() -> None:
 
     assert found.average == pytest.approx(gains.mean())
     assert found.difference < found.average
-    assert (found.trials, found.datasets, found.claim, found.tied) == (2, 26, "tables like these", 0)
+    assert (found.trials, found.datasets, found.claim) == (2, 26, "tables like these")
     # Tables of which a few gain much are not called equal.
     few_gain = np.concatenate([np.linspace(-0.001, 0.001, 27), [0.3, 0.4, 0.5]])
     assert judge_tables(few_gain[:, None]).answer == UNDECIDED
@@ -212,20 +216,6 @@ def test_a_share_near_its_bound_has_wilsons_interval() -> None:
     assert low < mean < high < 1
 
 
-def test_the_interval_below_an_upper_bound_alone_is_that_of_the_logarithm_of_the_distance() -> None:
-    rows = [np.arange(40)] * 3
-    values = [np.linspace(-1.2, 2.4, 40)] * 3
-    parts = error_parts(values, rows)
-    mean, low, high = rows_interval(parts, (-math.inf, 1.0))
-    plain = rows_interval(parts)
-    assert mean == plain.mean
-    half = (plain.high - plain.low) / 2
-    expected = [math.log(1 - mean) - half / (1 - mean), math.log(1 - mean) + half / (1 - mean)]
-    np.testing.assert_allclose([math.log(1 - high), math.log(1 - low)], expected, rtol=1e-12)
-    assert low < plain.low < plain.high < 1.0
-    assert high < plain.high
-
-
 @pytest.mark.parametrize("n", [3, 9])
 def test_fewer_than_ten_trials_of_a_table_have_an_interval_and_no_answer(n: int) -> None:
     rows = [np.arange(50)] * 10
@@ -263,7 +253,7 @@ def test_an_answer_agrees_with_the_95_interval(seed: int, n: int, before: set[in
         ]
         family.append(after_looks(found, looks) if before else found)
 
-    for found, answer in zip(family, answers_together(family), strict=True):
+    for found, answer in zip(family, together(family), strict=True):
         assert found.low <= found.difference <= found.high
         if answer.startswith("helps"):
             assert found.low > 0
@@ -293,3 +283,72 @@ def test_a_look_at_no_trials_changes_nothing() -> None:
     alone = judge_tables(np.random.default_rng(0).normal(0.02, 0.01, size=(6, 10)))
 
     assert after_looks(alone, [Look(0), Look(-3)]).levels == after_looks(alone, []).levels
+
+
+def gains_of(seed: int, n: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0.01, 0.03, size=n)
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(FEWEST_TABLES, 70))
+@settings(max_examples=15)
+def test_the_median_has_the_exact_interval_and_the_sign_test_of_scipy(seed: int, n: int) -> None:
+    gains = gains_of(seed, n)
+    expected = stats.quantile_test(gains, q=0, p=0.5).confidence_interval(0.95)
+
+    assert median_gain(gains) == (np.median(gains), expected.low, expected.high)
+    n_above = max((gains > 0).sum(), (gains < 0).sum())
+    level = min(1.0, 2 * stats.binomtest(int(n_above), n, 0.5, alternative="greater").pvalue)
+    assert judge_tables(gains[:, None]).levels.direction == pytest.approx(level)
+
+
+def test_tables_that_are_equal_speak_for_neither_side() -> None:
+    """Twenty tables gain, fourteen are equal: the median may be zero."""
+    assert judge_tables(np.repeat([0.0, 0.1], [14, 20])[:, None]).levels.direction > 0.05
+    assert judge_tables(np.zeros((20, 1))).levels == Levels(1.0, 1.0, pytest.approx(2 / 2**20))
+    assert math.isnan(median_gain(np.arange(5.0)).low)
+    assert median_gain(np.full(8, 0.25)) == (0.25, 0.25, 0.25)
+    assert median_gain(np.arange(6.0))[1:] == (0, 5)
+
+
+def measured(difference: float, margin: float = 0.01, looks: tuple[int, ...] = (), **variances: float) -> Verdict:
+    """A difference at ten trials whose degrees of freedom are so many that intervals are normal."""
+    rows, fits = variances.get("rows", 0.0), variances.get("fits", 0.0)
+    parts = ErrorParts(difference, rows, fits, 0.0, 1e9, 10, 500, 0.2, True)
+    taken = tuple(map(Look, looks))
+    return Verdict(difference, 0, 0, 5, 5, 10, 1, difference, margin=margin, parts=parts, looks=taken)
+
+
+@pytest.mark.parametrize(("difference", "variance"), [(0.006, 1e-4), (0.0, 2e-5)])
+def test_the_chance_of_an_answer_is_that_of_drawn_truths(difference: float, variance: float) -> None:
+    """Truths lie around the measured difference, and the later difference between both, as two normal means do."""
+    verdict = measured(difference, rows=0.2 * variance, fits=0.8 * variance)
+    parts = verdict.parts
+    assert parts is not None
+    later = parts.expected(30)
+    needed = Levels(direction=0.02, within=0.04)
+    random = np.random.default_rng(3)
+    truth = difference + parts.error * random.normal(size=200_000)
+    # The first trials are part of the later ones: of both variances the later one is what is left of the truth.
+    weight = later.error**2 / parts.error**2
+    left = math.sqrt(later.error**2 * (1 - weight))
+    seen = truth + weight * (difference - truth) + left * random.normal(size=truth.size)
+    reach = stats.norm.isf([0.01, 0.02]) * later.error
+
+    answered = (np.abs(seen) > reach[0]) | (np.abs(seen) < 0.01 - reach[1])
+
+    assert chance_of_answer(verdict, 30, needed) == pytest.approx(answered.mean(), abs=0.005)
+
+
+def test_a_difference_that_does_not_move_has_the_answer_that_it_has() -> None:
+    for difference, margin in ((0.9, 0.01), (-0.9, 0.01), (0.0, 0.9)):
+        assert chance_of_answer(measured(difference, margin, rows=1e-4), 10) == 1
+    # An interval that is much narrower than the margin has an answer wherever it lies.
+    assert chance_of_answer(measured(0.006, rows=2e-8, fits=8e-8), 30) == 1
+
+
+def test_a_further_look_and_more_comparisons_lower_the_chance() -> None:
+    alone = chance_of_answer(measured(0.02, fits=2e-4), 30)
+
+    assert chance_of_answer(measured(0.02, looks=(10,), fits=2e-4), 30) < alone
+    assert chance_of_answer(measured(0.02, fits=2e-4), 30, Levels(0.01, 0.01, 0.01)) < alone
+    assert chance_of_answer(measured(0.02, fits=2e-4), 30, Levels(0.0, 0.0, 0.0)) == 0

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.verdicts import Cell, Effect, answered
-from scarf_lightning.verdicts.effects import Sums
-from scarf_lightning.verdicts.planning import Plan, effects_of
-from scarf_lightning.verdicts.words import WITHOUT_PREDICTIONS, effect_in_words, ends_of, sentences, unsigned, won
+from scarf_lightning.verdicts import Cell, Effect, Plan, answered, effects_of
+from scarf_lightning.verdicts.words import MOST_SENTENCES, WITHOUT_PREDICTIONS, effect_in_words, sentences, unsigned
 from tests.verdicts.worlds import cell
 
 ERROR = Metric("error_rate", "error rate", False, (0.0, 1.0), lambda _, __: 0.0)
@@ -27,8 +25,7 @@ def gaining(**gains: float) -> list[Cell]:
 
 
 def found(cells: list[Cell], reference: str | None = "none", axes: tuple[str, ...] = ()) -> list[Effect]:
-    effects, _ = effects_of(Plan(cells, axes, axes, reference, {}), Sums(ACCURACY))
-    return answered(effects)
+    return answered(effects_of(Plan(cells, axes, axes, ACCURACY, reference))[0])
 
 
 (SOME,) = found(gaining(SCARF=0.1))
@@ -58,11 +55,6 @@ def test_an_effect_says_its_size_and_direction(metric: Metric, effect: Effect, w
     assert effect_in_words(effect, metric) == words
 
 
-def test_ends_have_signs() -> None:
-    assert ends_of(of(0.01, -0.004, 0.02).verdict, ERROR) == "−0.40 to +2.00"
-    assert ends_of(of(0.01).verdict, ERROR) == ""
-
-
 @pytest.mark.parametrize(
     ("value", "metric", "words"),
     [(0.01, ACCURACY, "1 point"), (0.02, ACCURACY, "2 points"), (0.02, LOG_LOSS, "2 % of the reference"),
@@ -70,14 +62,6 @@ def test_ends_have_signs() -> None:
 )  # fmt: skip
 def test_a_size_has_the_unit_of_differences(value: float, metric: Metric, words: str) -> None:
     assert unsigned(value, metric) == words
-
-
-def test_what_was_won_is_trials_of_one_dataset_or_datasets() -> None:
-    assert won(SOME) == "better in 12 of 12 trials"
-    counts = {"datasets": 9, "claim": "tables like these", "won": 5}
-    for lost, words in ((4, "better on 5, worse on 4 of 9 datasets"),
-                        (1, "better on 5, worse on 1 and equal on 3 of 9 datasets")):  # fmt: skip
-        assert won(replace(SOME, verdict=replace(SOME.verdict, lost=lost, **counts))) == words
 
 
 def test_a_competitor_has_a_sentence_with_where_and_beside_what() -> None:
@@ -88,54 +72,49 @@ def test_a_competitor_has_a_sentence_with_where_and_beside_what() -> None:
     assert others == [WITHOUT_PREDICTIONS, "Holds for iris; other tables may differ."]
 
 
-def test_a_few_competitors_have_a_clause_each_and_of_many_the_sure_ones_come_first() -> None:
-    three = sentences(found(gaining(SCARF=0.1, VIME=0.0, BT=-0.1)), ACCURACY)[0]
-    assert three.startswith("On iris, beside none: SCARF helps, +")
-    assert "; BT hurts, −" in three
-    assert three.endswith("; 12 trials.")
+def test_each_competitor_has_a_sentence_and_of_many_the_sure_ones_come_first() -> None:
+    three = sentences(found(gaining(SCARF=0.1, VIME=0.0, BT=-0.1)), ACCURACY)[:3]
+    for sentence, answer in zip(three, ("SCARF helps", "VIME makes no practical difference", "BT hurts"), strict=True):
+        assert sentence.startswith(f"On iris, beside none: {answer}, ")
+        assert len(sentence.split()) <= 25
 
-    some = [replace(SOME, what=f"c{n}", values=(f"c{n}",), claimed="undecided") for n in range(7)]
-    many = sentences([*some, SOME], ACCURACY)[0]
-    assert many.startswith("On iris, beside none: SCARF helps, +")
-    assert "; 2 more in the table; 12 trials." in many
+    some = [replace(SOME, what=f"c{n}", claimed="undecided") for n in range(MOST_SENTENCES + 1)]
+    first, *others = sentences([*some, SOME], ACCURACY)
+    assert first.startswith("On iris, beside none: SCARF helps, +")
+    assert others[MOST_SENTENCES - 1] == "2 more are in the table."
 
 
-def test_over_labels_a_competitor_has_one_sentence_with_each_number() -> None:
+def test_over_labels_each_number_has_a_sentence() -> None:
     cells = []
     for labels, gain in ((200, 0.02), (20, 0.1)):
         cells += [replace(each, labels=labels, context=f"{labels} labels") for each in gaining(SCARF=gain)]
 
-    (first, *_) = sentences(found(cells), ACCURACY)
+    first, second, both, *_ = sentences(found(cells), ACCURACY)
 
-    assert first.startswith("SCARF on iris, beside none: helps with 20 labels, +10.0")
-    assert "; helps with 200 labels, +2.0" in first
-
-
-def test_a_rival_is_ahead_or_behind_in_a_sentence_of_its_own() -> None:
-    reference, trees, scarf = gaining(trees=0.1, SCARF=0.05)
-    rival = replace(trees, has_network=False, options={"method": "trees"})
-
-    first, second, *_ = sentences(found([reference, rival, scarf]), ACCURACY)
-
-    assert "trees is ahead, +10.0" in first
-    assert "SCARF helps" in second
+    assert {each.partition(": ")[0] for each in (first, second)} == {
+        "On iris with 20 labels, beside none", "On iris with 200 labels, beside none",
+    }  # fmt: skip
+    assert both.startswith("On iris: SCARF × 200 labels gain less together, −8.0")
 
 
-def test_many_labels_help_in_the_plural() -> None:
-    few, many = gaining(more=0.1)
-    cells = [replace(few, name="20 labels"), replace(many, name="200 labels")]
-
-    assert sentences(found(cells, "20 labels"), ACCURACY)[0].startswith("On iris, beside 20 labels: 200 labels help, +")
-
-
-def test_a_constant_that_beats_the_network_is_named_and_another_is_not() -> None:
+def test_a_constant_that_beats_the_reference_is_named_and_another_is_not() -> None:
     none, constant, scarf = gaining(constant=0.1, SCARF=0.0)
     cells = [none, replace(constant, is_baseline=True), scarf]
 
     (sentence,) = [each for each in sentences(found(cells), ACCURACY) if "constant" in each]
-    assert sentence.startswith("The constant answer beats none: +10.00 points of accuracy (95 %: +")
+    assert sentence.startswith("The constant answer beats the reference. On iris, beside none: constant helps, +10.00")
     losing = sentences(found([replace(none, is_baseline=True), constant, scarf], "constant"), ACCURACY)
     assert not [each for each in losing if "beats" in each]
+
+
+def test_a_side_that_has_not_learnt_is_named_once() -> None:
+    spoilt = replace(SOME, claimed="undecided", spoilt="SCARF has not learnt: it predicts one class")
+
+    first, second, third, *_ = sentences([spoilt, replace(spoilt, context="20 labels")], ACCURACY)
+
+    assert "SCARF undecided (not learnt), +10.0" in first
+    assert "SCARF undecided (not learnt), +10.0" in second
+    assert third == "SCARF has not learnt: it predicts one class."
 
 
 def test_each_change_of_a_star_has_a_sentence_after_the_base() -> None:
@@ -146,5 +125,12 @@ def test_each_change_of_a_star_has_a_sentence_after_the_base() -> None:
     base, first, second, *_ = sentences(found(star, None, ("a", "b")), ACCURACY)
 
     assert base.startswith("Base: a=0, b=0, accuracy 60.0")
-    assert first.startswith("a=1: helps, +10.0")
-    assert second.startswith("b=1: makes no practical difference, ")
+    assert first.startswith("On iris, beside the base: a=1 helps, +10.0")
+    assert second.startswith("On iris, beside the base: b=1 makes no practical difference, ")
+
+
+def test_open_interactions_are_counted() -> None:
+    effects = [replace(SOME, kind="interaction", what=f"a={n} × b=1", claimed="undecided") for n in range(2)]
+
+    assert "2 interactions are undecided." in sentences([SOME, *effects], ACCURACY)
+    assert sentences([SOME, effects[0]], ACCURACY)[1].startswith("On iris: a=0 × b=1 undecided, ")

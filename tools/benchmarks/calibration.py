@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from scarf_lightning.verdicts import Verdict, answers_together, judge_rows
+from scarf_lightning.verdicts import Look, Verdict, after_looks, judge_rows, needed_together
 from scarf_lightning.verdicts.answers import SAME, UNDECIDED
-from scarf_lightning.verdicts.looks import Look
-from scarf_lightning.verdicts.verdict import after_looks
+from scarf_lightning.verdicts.verdict import decided
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -89,7 +88,8 @@ def claims(verdicts: Mapping[int, Sequence[Verdict]], at: Sequence[int]) -> tupl
         found = [after_looks(verdict, before) for verdict, before in zip(verdicts[trials], looks, strict=True)]
         looks = [verdict.looks for verdict in found]
         alone |= _is_direction(found[0].answer)
-        several |= any(map(_is_direction, answers_together(found)))
+        needed = needed_together([verdict.levels for verdict in found])
+        several |= any(_is_direction(decided(*each)) for each in zip(found, needed, strict=True))
         if alone and several:
             break
     return alone, several

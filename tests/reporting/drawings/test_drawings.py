@@ -189,7 +189,7 @@ def test_gains_are_shown_filtered_beside_all() -> None:
 def test_what_cannot_be_drawn_says_why() -> None:
     two_settings = [a_cell([0.5], pretrain="scarf", corruption__rate=rate) for rate in (0.3, 0.6)]
     (sentence,) = said(blocks_of(results_of([*two_settings, a_cell([0.5])]), "win_matrix", compare="pretrain"))
-    assert sentence.startswith("Not drawn: Competitor pretrain=scarf has two values for trial 0 on dataset iris; ")
+    assert sentence.startswith("Not drawn: pretrain=scarf has a trial twice on iris; ")
 
     without_predictions = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
     for kind in ("roc_curves", "confusion_matrix"):

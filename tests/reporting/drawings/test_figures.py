@@ -27,9 +27,8 @@ def matrix(rows: list[str] = NAMES) -> WinMatrix:
     wins = frame([[0, 2, 0], [6, 0, 5], [0, 1, 0]], rows)
     zero = frame([[0] * 3] * 3, rows)
     ties = frame([[0, 2, 10], [2, 0, 4], [10, 4, 0]], rows)
-    incomplete = pd.DataFrame(columns=["dataset", "competitor", "trials", "expected"])
     losses = frame([[0, 6, 0], [2, 0, 1], [0, 5, 0]], rows)
-    return WinMatrix(wins, losses, ties, zero, incomplete)
+    return WinMatrix(wins, losses, ties, zero)
 
 
 def texts(axes: Axes) -> dict[tuple[float, float], str]:
