@@ -70,7 +70,7 @@ def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path)
     """An interaction with one value has cells of that with another one."""
     noise = np.random.default_rng(0).normal(0, 0.002, (6, 12))
 
-    def looks_after(trials: int) -> list[tuple[int, ...]]:
+    def looks_after(trials: int) -> list[list[int]]:
         cells = []
         for place, (c, s) in enumerate(itertools.product(("marginal", "mean"), ("zscore", "minmax", "none"))):
             cells.append(a_cell((0.8 + noise[place][:trials]).tolist(), corruption=c, scaling=s))
@@ -78,9 +78,9 @@ def test_effects_that_share_cells_remember_no_look_of_each_other(tmp_path: Path)
         answers.remember()
         return [looks_at(each) for each in answers.effects]
 
-    assert looks_after(5) == [()] * 5, "nothing is claimed, so nothing is looked at"
-    assert looks_after(10) == [(10,)] * 5
-    assert looks_after(12) == [(10, 12)] * 5
+    assert looks_after(5) == [[]] * 5, "nothing is claimed, so nothing is looked at"
+    assert looks_after(10) == [[10]] * 5
+    assert looks_after(12) == [[10, 12]] * 5
 
 
 def test_a_look_that_somebody_has_edited_counts_for_nothing(tmp_path: Path) -> None:
