@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 VECTORS = ("fill", "shift", "scale")
 """The vectors of `Preprocessing` that stand in front of every network."""
-ARRAYS = (*VECTORS, "target", "clip")
+ARRAYS = (*VECTORS, "target", "clip", "curve")
 
 
 @dataclass
 class Scaling(Options, ABC):
     """A way of scaling numeric columns: x becomes (x - shift) / divisor (paper, section 4.3).
 
-    A scaling that is no straight line has a ``bound``.
+    A scaling that is no straight line has a ``bound``, or a `curve`.
     """
 
     name: ClassVar[str]
@@ -33,6 +33,11 @@ class Scaling(Options, ABC):
     def bound(self) -> float:
         """Size that scaled numbers approach and do not exceed; infinite if there is none."""
         return np.inf
+
+    def curve(self, values: Floats) -> Floats:
+        """Knots of a piecewise linear function that is applied before shift and divisor, from imputed ``values``
+        ``(n, M)``: numbers and what they become, ``(M, 2, K)``, both in ascending order; K is 0 for no function."""
+        return np.empty((values.shape[1], 2, 0))
 
     @abstractmethod
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
@@ -104,6 +109,33 @@ class Robust(Scaling):
         # More than half of the rows may hold one value.
         half_range = np.ptp(values, axis=0) / 2
         return median, np.where(quartiles > 0, quartiles, half_range)
+
+
+@dataclass
+class Quantile(Scaling):
+    """The quantile of the standard normal distribution at a number's rank, so that any column looks normal.
+
+    The number at place i of n has the rank (i - 1/2) / n, and one that occurs often has the mean of its ranks. Between
+    ``knots``, which are numbers of the column, the quantile is linear; beyond the last ones it is constant.
+    """
+
+    name: ClassVar[str] = "quantile"
+    knots: int = option(100, "numbers of a column that have their exact quantile", "[2, 10000]")
+
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        # The curve does the work, but for a constant, which becomes zero.
+        return np.zeros(values.shape[1]), (np.ptp(values, axis=0) > 0).astype(np.float64)
+
+    def curve(self, values: Floats) -> Floats:
+        from scipy.special import ndtri
+        from scipy.stats import rankdata
+
+        n = len(values)
+        ranks = (rankdata(values, axis=0) - 0.5) / n
+        # Whole places: a rounding error would put a knot beside a number that occurs often.
+        places = np.arange(self.knots) * (n - 1) // (self.knots - 1)
+        numbers, ends = np.sort(values, axis=0)[places], ndtri(np.sort(ranks, axis=0)[places])
+        return np.stack([numbers.T, ends.T], axis=1)
 
 
 @dataclass(kw_only=True)
@@ -221,6 +253,7 @@ class Preprocessing:
         is_shared: whether all trials were fitted on the whole table.
         target: fitted to the labels of each trial, ``(T, K)``, see `Target.fit`; empty if nothing is.
         clip: scaled numbers z end as z / sqrt(1 + clip z^2), ``(T, M)``; empty if none are clipped.
+        curve: see `Scaling.curve`, ``(T, M, 2, K)``; empty if there is none. A column with equal knots has none.
     """
 
     fill: Floats
@@ -229,6 +262,7 @@ class Preprocessing:
     is_shared: bool
     target: Floats = field(default_factory=_nothing)
     clip: Floats = field(default_factory=_nothing)
+    curve: Floats = field(default_factory=_nothing)
 
     @classmethod
     def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
@@ -270,6 +304,10 @@ class Preprocessing:
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
         scaled = np.where(np.isnan(values), self.fill[trial], values)
+        if self.curve.size:
+            for column, (numbers, ends) in zip(scaled.T, self.curve[trial], strict=True):
+                if numbers[0] < numbers[-1]:
+                    column[:] = np.interp(column, numbers, ends)
         # In place, so that no second table in float64 is needed.
         scaled -= self.shift[trial]
         scaled *= self.scale[trial]
@@ -305,6 +343,7 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
             fill[m] = _middle(column, known)
     np.copyto(values, fill, where=missing)
     shift, divisor = scaling.statistics(values)
+    curve = scaling.curve(values)
     refuse_too_large(table, np.all(np.isfinite([fill, shift, divisor]), axis=0))
 
     # A smaller divisor than a normal number would overflow.
@@ -312,7 +351,7 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=is_scaled)
     # Codes that become indicators stay codes.
     has_indicators = np.array(table.n_categories) > 0
-    shift[has_indicators] = 0
+    shift[has_indicators] = curve[has_indicators] = 0
     scale[has_indicators] = 1
     for m, column in enumerate(table.columns):
         if column.adds_gap_column:
@@ -321,7 +360,7 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
         elif column.tells_gaps:
             # The last code is that of missing categories.
             fill[m] = column.n_categories - 1
-    arrays = {"fill": fill, "shift": shift, "scale": scale}
+    arrays = {"fill": fill, "shift": shift, "scale": scale, "curve": curve}
     if np.isfinite(scaling.bound):
         arrays["clip"] = np.where(has_indicators, 0.0, 1 / scaling.bound**2)
     return arrays

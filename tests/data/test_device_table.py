@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scarf_lightning.data.device_table import DeviceTable
-from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Robust, Scaling, ZScore
+from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Quantile, Robust, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, RowRules, TrialData, prepare_trials
 from scarf_lightning.engine.encoder import Encoder
@@ -18,7 +18,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.networks import Columns
 from scarf_lightning.randomness import Roster, Streams
 
-SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust()]
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile()]
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=str)
 every_fit = pytest.mark.parametrize("fit_on", ["all", "train"])
 

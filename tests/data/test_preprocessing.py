@@ -7,6 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
+from scipy.stats import norm
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -26,6 +27,7 @@ from scarf_lightning.data.preprocessing import (
     OneHotEncoding,
     Ordinal,
     Preprocessing,
+    Quantile,
     Robust,
     Scaling,
     ZScore,
@@ -34,10 +36,10 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.networks import Columns, OneHot
 
-SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust()]
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile(), Quantile(5)]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
 
-every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
+every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=str)
 every_straight_one = pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
 
 
@@ -52,6 +54,14 @@ def applied(table: Table, scaling: Scaling, rows: NDArray | None = None) -> NDAr
     return Preprocessing.fit(table, [rows], scaling).apply(table.values, 0)
 
 
+def normal_quantiles(fit_values: NDArray, values: NDArray, n_knots: int) -> NDArray[np.float64]:
+    """One column, number by number."""
+    n, ordered = len(fit_values), np.sort(fit_values)
+    knots = np.unique([ordered[k * (n - 1) // (n_knots - 1)] for k in range(n_knots)])
+    ends = [norm.ppf(np.mean(np.flatnonzero(ordered == knot) + 0.5) / n) for knot in knots]
+    return np.interp(values, knots, ends) if len(knots) > 1 else np.zeros(len(values))
+
+
 def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDArray[np.float64]:
     """Impute by the mean and scale with scikit-learn, for numeric columns."""
     imputer = SimpleImputer(strategy="mean").fit(fit_values)
@@ -64,6 +74,9 @@ def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDAr
         spread = np.where(spread > 0, spread, (fit_values.max(axis=0) - fit_values.min(axis=0)) / 2)
         centred = RobustScaler(with_scaling=False).fit(fit_values).transform(values)
         return 3 * np.sin(np.arctan(centred / np.where(spread > 0, spread, np.inf) / 3))
+    if isinstance(scaling, Quantile):
+        columns = zip(fit_values.T, values.T, strict=True)
+        return np.stack([normal_quantiles(*column, scaling.knots) for column in columns], axis=1)
     scaler = {"zscore": StandardScaler(), "minmax": MinMaxScaler(), "none": FunctionTransformer()}[scaling.name]
     return scaler.fit(fit_values).transform(values)
 

@@ -35,7 +35,7 @@ def data_with_gaps(trials: int = 1, options: Sequence[str] = ()) -> TableDataMod
 
 
 @pytest.mark.parametrize("trials", [1, 2])
-@pytest.mark.parametrize("options", [[], ["encoding=ordinal"], ["encoding.gaps=true", "scaling=robust"]])
+@pytest.mark.parametrize("options", [[], ["encoding=ordinal"], ["encoding.gaps=true", "scaling=quantile"]])
 def test_rows_of_a_frame_are_those_of_the_batches(trials: int, options: list[str]) -> None:
     """Columns in another order, beside others, and without the target."""
     data = data_with_gaps(trials, options)
