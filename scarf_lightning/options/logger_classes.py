@@ -2,9 +2,9 @@
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from ..errors import UsageError
@@ -15,8 +15,6 @@ from .run_settings import LoggerSettings
 
 BASES_OF_LIGHTNING = {"lightning_fabric.loggers.logger.Logger", "lightning.fabric.loggers.logger.Logger"}
 """The class that all loggers inherit from, in Lightning's two packages."""
-UNIFIED = "lightning.pytorch."
-"""The name of `pytorch_lightning` in Lightning's other package, which most examples use."""
 OF_THE_CELL = ("save_dir", "name", "version", "run_name")
 """Arguments that the writer sets for each cell where a section leaves them out."""
 
@@ -39,17 +37,15 @@ def check_loggers(settings: LoggerSettings, asked: str = "logger") -> None:
 
 
 def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
-    """The class that the section ``logger.<name>`` names.
+    """The class that the section ``logger.<name>`` names. Most examples name it in Lightning's other package, which has
+    the same classes.
 
     Raises:
         UsageError: it cannot be imported, or is no logger of Lightning's.
     """
     target = str(section[TARGET])
     asked = f"logger.{name}.{TARGET}={target}"
-    # Most examples name the class in Lightning's other package.
-    if target.startswith(UNIFIED) and find_spec("lightning") is None:
-        target = target.replace(UNIFIED, "pytorch_lightning.", 1)
-    module, _, class_name = target.rpartition(".")
+    module, _, class_name = re.sub(r"^lightning\.pytorch\.", "pytorch_lightning.", target).rpartition(".")
     try:
         with working_folder_first():
             cls = getattr(importlib.import_module(module), class_name)
