@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ..errors import UsageError, unknown_name
-from .option import Options
+from .option import Options, Part
 
 TARGET = "_target_"
 """The option of a section that names its class, as everywhere with Hydra."""
@@ -81,7 +81,7 @@ OF_THE_RUN = (
 """Options that decide how and where a cell is trained, and what is kept; the others decide what it is."""
 
 
-def parts(axis: str) -> dict[str, type[Any]]:
+def parts(axis: str) -> dict[str, Part]:
     """The classes of the parts of an axis, by name. Most of them import torch.
 
     They are looked for again only if a class of options was made since: a sweep of thousands of cells asks hundreds of
@@ -94,16 +94,16 @@ def parts(axis: str) -> dict[str, type[Any]]:
 
 
 @lru_cache
-def _parts(base: str, n_classes: int) -> dict[str, type[Any]]:
+def _parts(base: str, n_classes: int) -> dict[str, Part]:
     return registered(base)
 
 
-def classes(axis: str) -> Iterator[type[Any]]:
+def classes(axis: str) -> Iterator[Part]:
     """All classes below the base of an axis that their modules have, those without a name too."""
     return filter(_is_current, _subclasses(_base_class(BASES[axis])))
 
 
-def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
+def part(axis: str, name: Any, *, option: str | None = None) -> Part:
     """The class of the part of an axis with this name. The message calls the ``option`` that names it so.
 
     Raises:
@@ -127,17 +127,17 @@ def label(axis: str, name: str) -> str:
     return getattr(cls, "label", None) or name.replace("_", " ")
 
 
-def target_of(cls: type[Any]) -> str:
+def target_of(cls: Part) -> str:
     """The ``_target_`` of a part, by which ``hydra.utils.instantiate`` makes it from its section."""
     return f"{cls.__module__}.{cls.__qualname__}.from_config"
 
 
-def is_own(cls: type[Any]) -> bool:
+def is_own(cls: Part) -> bool:
     """True if a part is one of this package, and not a user's."""
     return cls.__module__.startswith(OURS)
 
 
-def field_names(cls: type[Any]) -> frozenset[str]:
+def field_names(cls: Part) -> frozenset[str]:
     """The names of all fields of a part: its options, and the other parts that it is made of."""
     return frozenset(field.name for field in fields(cls))
 
@@ -148,13 +148,13 @@ def list_of(place: str) -> str:
     return "scarf train --help" if axis in {each.name for each in AXES} else "scarf train --cfg job"
 
 
-def registered(base: str) -> dict[str, type[Any]]:
+def registered(base: str) -> dict[str, Part]:
     """The subclasses of ``module:Class`` that have a name, by name; the modules of a package are imported first.
 
     Raises:
         UsageError: two of them have one name.
     """
-    by_name: dict[str, type[Any]] = {}
+    by_name: dict[str, Part] = {}
     for cls in _subclasses(_base_class(base)):
         # A class without a name is a base of others. A class outlives a module that is imported again, in a cache.
         if not hasattr(cls, "name") or inspect.isabstract(cls) or cls.__module__ not in sys.modules:
@@ -174,24 +174,24 @@ def registered(base: str) -> dict[str, type[Any]]:
     return by_name
 
 
-def _is_current(cls: type[Any]) -> bool:
+def _is_current(cls: Part) -> bool:
     """True for the class that its module has by its name."""
     return getattr(sys.modules.get(cls.__module__), cls.__name__, None) is cls
 
 
 @cache
-def _base_class(base: str) -> type[Any]:
+def _base_class(base: str) -> Part:
     """The class ``module:Class``, after all modules of a package are imported."""
     module_name, _, class_name = base.partition(":")
     module = importlib.import_module(module_name)
     # Importing a module makes its classes, which register themselves.
     for inner in pkgutil.iter_modules(getattr(module, "__path__", [])):
         importlib.import_module(f"{module_name}.{inner.name}")
-    cls: type[Any] = getattr(module, class_name)
+    cls: Part = getattr(module, class_name)
     return cls
 
 
-def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
+def _subclasses(base: Part) -> Iterator[Part]:
     """All classes below a class, each after its own subclasses."""
     for cls in base.__subclasses__():
         yield from _subclasses(cls)

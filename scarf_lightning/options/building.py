@@ -1,6 +1,5 @@
 """The objects that a cell's configuration names."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -9,7 +8,7 @@ from .axes import BASES, field_names, part, parts
 from .checking import checked_options, refused
 from .combinations import check_combination
 from .config import Config
-from .option import options_of
+from .option import Part, Values, options_of
 from .settings import Choice, CotrainSettings
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def build_parts(config: Config) -> CellParts:
     )
 
 
-def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **composed: Any) -> Any:
+def build(axis: str, choice: Values, place: str | None = None, **composed: Any) -> Any:
     """The object that a choice of an axis names. Its options stand at ``place``; fields that are no options hold the
     other parts ``composed``.
 
@@ -108,7 +107,7 @@ def _pretext(config: Config, place: str, choice: Choice, source: Config | Cotrai
     return pretext
 
 
-def _asked_for(cls: type[Any], config: Config, prefix: str, source: Config | CotrainSettings) -> dict[str, Any]:
+def _asked_for(cls: Part, config: Config, prefix: str, source: Config | CotrainSettings) -> dict[str, Any]:
     """The corruption, the selection and the loss that the fields of a part ask for."""
     wanted, composed = field_names(cls), dict[str, Any]()
     for axis in ("corruption", "loss"):
@@ -119,7 +118,7 @@ def _asked_for(cls: type[Any], config: Config, prefix: str, source: Config | Cot
     return composed
 
 
-def _check_composed(cls: type[Any], composed: Mapping[str, Any], place: str, path: str) -> None:
+def _check_composed(cls: Part, composed: Values, place: str, path: str) -> None:
     """Refuse a part that is not of the kind that its field takes."""
     types = get_type_hints(cls)
     for axis, other in composed.items():

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from ..errors import UsageError, not_an_option, unknown_name
 from .axes import BASES, OURS, TARGET, list_of, part, target_of
 from .config import Config
-from .option import Option, Options, options_of
+from .option import Option, Options, Values, options_of
 from .plugins import check_imported
 from .settings import Choice
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
-def read(values: Mapping[str, Any]) -> Config:
+def read(values: Values) -> Config:
     """Check a composed or a stored configuration, and fill in the defaults of what it leaves out.
 
     Raises:
@@ -38,7 +38,7 @@ def read(values: Mapping[str, Any]) -> Config:
     return checked(Config, values)
 
 
-def checked(schema: type[T], values: Mapping[str, Any], place: str = "", *, exact: bool = False) -> T:
+def checked(schema: type[T], values: Values, place: str = "", *, exact: bool = False) -> T:
     """An object of a dataclass from plain values, which stand at a place such as ``finetune``.
 
     Args:
@@ -149,7 +149,7 @@ def _refusal(full: str, value: Any, takes: str) -> UsageError:
     return UsageError(f"{full}={text}: it takes {takes}.")
 
 
-def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
+def checked_options(known: Mapping[str, Option], values: Values, place: str) -> dict[str, Any]:
     """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
 
     Raises:
@@ -181,7 +181,7 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
 
 
 def _options_of_part(
-    axis: str, name: Any, option: str, values: Mapping[str, Any], place: str, beside: Sequence[str] = ()
+    axis: str, name: Any, option: str, values: Values, place: str, beside: Sequence[str] = ()
 ) -> dict[str, Any]:
     """All options of a part, from those that are set; ``option`` names it, and options ``beside`` stand in its section.
 
@@ -200,7 +200,7 @@ def _options_of_part(
     return checked_options(known, options, place)
 
 
-def _with_part_apart(settings: type[Options], values: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+def _with_part_apart(settings: type[Options], values: Values, place: str) -> Values:
     """The values of settings that name a part, with all of the part's options in their field.
 
     A user may write the part's options beside the common ones, as in ``pretrain.alpha=1``. They are moved into the
@@ -220,7 +220,7 @@ def _with_part_apart(settings: type[Options], values: Mapping[str, Any], place: 
     return given | {part_field.options: _options_of_part(part_field.axis, name, option, own, place, beside)}
 
 
-def _with_sections_apart(settings: type[Options], values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_sections_apart(settings: type[Options], values: Values) -> Values:
     """The values of settings with the sections that have a ``_target_`` in their field."""
     field = settings.sections_by_target
     if field is None:
@@ -240,7 +240,7 @@ def refuse_unknown(known: Sequence[str], values: Iterable[str], place: str, *, i
             raise UsageError(not_an_option(_join(place, str(name)), where, known, full_list=full_list))
 
 
-def _group(value: Any, full: str) -> Mapping[str, Any]:
+def _group(value: Any, full: str) -> Values:
     """A value that must be a group of options."""
     if isinstance(value, Mapping):
         return value

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import UsageError, unknown_name
 from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, is_own, label, list_of, part, parts
 from .config import SHORTHANDS, Config, derived
-from .option import Options, options_of
+from .option import Options, Values, options_of
 from .settings import DEFAULT_PRECISION, Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     return config
 
 
-def no_effect_sentences(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
+def no_effect_sentences(config: Config, amounting: Config, of_recipe: Values | None = None) -> list[str]:
     """A sentence on each option of a cell that counts as another on its data, because of `fit_to_data` or
     `fit_to_target`, unless the recipe asked for it.
 

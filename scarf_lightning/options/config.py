@@ -1,13 +1,13 @@
 """`Config`: all options of one cell and of the run that trains it."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
 from . import axes
-from .option import Options, option, options_of
+from .option import Options, Values, option, options_of
 from .run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
 from .settings import (
     Choice,
@@ -158,7 +158,7 @@ SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(Fit
 """Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
 
 
-def within_max_epochs(config: Config, of_recipe: Mapping[str, Any], given: Collection[str] = ()) -> Config:
+def within_max_epochs(config: Config, of_recipe: Values, given: Collection[str] = ()) -> Config:
     """The configuration in which numbers of epochs that the user set are the largest, whatever a recipe says.
 
     A recipe's ``min_steps`` would train beyond them. An epoch has a step at least, so that as many steps as there are

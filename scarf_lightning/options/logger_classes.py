@@ -4,12 +4,12 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from ..errors import UsageError
 from ..importing import require
 from .axes import TARGET
+from .option import Values
 from .plugins import working_folder_first
 from .run_settings import LoggerSettings
 
@@ -36,7 +36,7 @@ def check_loggers(settings: LoggerSettings, asked: str = "logger") -> None:
             require(view, f"{asked}={view}")
 
 
-def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
+def logger_class(name: str, section: Values) -> type[Any]:
     """The class that the section ``logger.<name>`` names. Most examples name it in Lightning's other package, which has
     the same classes.
 
@@ -59,7 +59,7 @@ def logger_class(name: str, section: Mapping[str, Any]) -> type[Any]:
     return cls
 
 
-def check_logger(name: str, section: Mapping[str, Any]) -> None:
+def check_logger(name: str, section: Values) -> None:
     """Check a section without making the logger, which may open a connection.
 
     Raises:

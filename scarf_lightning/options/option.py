@@ -23,6 +23,10 @@ from ..errors import UsageError, unknown_name
 LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
 """The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
 products of larger fractions overflow."""
+Values = Mapping[str, Any]
+"""Values by name, as YAML or JSON has them."""
+Part = type[Any]
+"""The class of a part. Parts have no base in common but `Options`, and are looked up by name."""
 PLAIN = {bool, int, float, str}
 
 
@@ -168,7 +172,7 @@ class Options:
     """The field for sections with names of the user's own, each with a class as its ``_target_``; None where there are
     none."""
 
-    settings_beside: ClassVar[type[Any] | None] = None
+    settings_beside: ClassVar[Part | None] = None
     """The settings whose options stand beside those of the part in its section; None where there are none."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
@@ -201,7 +205,7 @@ class Options:
             each.check(getattr(self, each.name))
 
 
-def options_of(cls: type[Any]) -> dict[str, Option]:
+def options_of(cls: Part) -> dict[str, Option]:
     """The options of a dataclass by name, in order.
 
     A subclass may change a default by a plain ``name: type = value``; the option keeps its meaning and limits.
@@ -210,7 +214,7 @@ def options_of(cls: type[Any]) -> dict[str, Option]:
 
 
 @cache
-def _options_of(cls: type[Any]) -> dict[str, Option]:
+def _options_of(cls: Part) -> dict[str, Option]:
     """See `options_of`; mypy knows no hash of a class."""
     types = get_type_hints(cls)
     options = {}
@@ -257,12 +261,12 @@ def default_of(field: "dataclasses.Field[Any]") -> Any:
     return field.default
 
 
-def _metadata(cls: type[Any], name: str) -> Mapping[str, Any]:
+def _metadata(cls: Part, name: str) -> Values:
     """The metadata that `option` gave a field, in this class or else in the nearest parent."""
     for each in cls.__mro__:
         field = getattr(each, "__dataclass_fields__", {}).get(name)
         # A subclass that changes the default alone has no metadata of its own.
         if field is not None and "meaning" in field.metadata:
-            metadata: Mapping[str, Any] = field.metadata
+            metadata: Values = field.metadata
             return metadata
     return {}

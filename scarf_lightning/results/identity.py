@@ -7,7 +7,7 @@ finished. The description beside a cell keeps every option that the cell uses, w
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..options import Config, plugin_hashes
 from ..options.combinations import UsedOption, is_in, own_parts, used_options
 from ..options.config import derived
 from ..options.settings import READING
+from .records import Fields, Row
 
 SCIENCE_VERSION = 3
 """Raised by every change that alters the numbers of a cell; results of another version are other results."""
@@ -35,12 +36,12 @@ PLAIN_WORD = re.compile(r"""[^,'"\\\[\]]+""")
 """A word in a list that needs no quotes."""
 
 
-def identity(config: Config, data_hash: str) -> dict[str, Any]:
+def identity(config: Config, data_hash: str) -> Row:
     """The fields that decide the numbers of a cell on the data of this hash."""
     return _fields(config, data_hash, used_options(config))
 
 
-def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
+def pretraining_identity(config: Config, data_hash: str) -> Row:
     """The fields that decide a cell's pre-training.
 
     One pre-training serves every method and regime, unless it depends on labels: then it depends on the regime, and
@@ -76,7 +77,7 @@ def _without_method(config: Config) -> Sequence[UsedOption]:
     return used_options(replace(config, method={"name": "control"}))
 
 
-def columns(config: Config) -> dict[str, Any]:
+def columns(config: Config) -> Row:
     """Every option that the cell uses, by its dotted name, as columns of results show it.
 
     Options of reading are among them if they are set, such as ``dataset.drop``.
@@ -85,12 +86,12 @@ def columns(config: Config) -> dict[str, Any]:
 
 
 @derived
-def _option_columns(config: Config) -> dict[str, Any]:
+def _option_columns(config: Config) -> Row:
     """Those of `columns` that are not of reading."""
     return {each.name: as_column(_plain(each.value)) for each in used_options(config)}
 
 
-def reading_columns(dataset: Mapping[str, Any]) -> dict[str, Any]:
+def reading_columns(dataset: Fields) -> Row:
     """The options of reading that are set among those of a dataset, as columns of results.
 
     They describe a cell and are no part of its identity. The hash of the table holds what they do to it, so two ways
@@ -106,7 +107,7 @@ def is_of_reading(column: str) -> bool:
     return section == "dataset" and option in READING
 
 
-def with_reading(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def with_reading(rows: Sequence[Fields]) -> list[Row]:
     """Rows in which an option of reading that some of them set is null in the others, which do without it."""
     names = sorted(filter(is_of_reading, set().union(*rows)))
     return [{**row, **{name: NULL for name in names if row.get(name) is None}} for row in rows]
@@ -127,15 +128,15 @@ def as_column(value: Any) -> Any:
     return NULL if value is None else value
 
 
-def fingerprint(fields: dict[str, Any]) -> str:
+def fingerprint(fields: Row) -> str:
     """16 hexadecimal digits that name these fields."""
     text = json.dumps(fields, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[str, Any]:
+def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> Row:
     """The fields of an identity: science, data, plugins, and the options that differ from their defaults."""
-    fields: dict[str, Any] = {"science": SCIENCE_VERSION, "data": data_hash}
+    fields: Row = {"science": SCIENCE_VERSION, "data": data_hash}
     if config.plugins:
         hashes = plugin_hashes(config.plugins, _code_of(used))
         # A plugin of which nothing is used decides nothing.

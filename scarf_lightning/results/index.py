@@ -19,7 +19,7 @@ from typing import Any
 from ..data.targets import Target, target_from_plain
 from ..errors import UsageError
 from .files import UNFINISHED, DamagedRecordError, read_bytes, write_whole
-from .records import MOST_JSON, WEIGHTS, Row
+from .records import MOST_JSON, WEIGHTS, Fields, Row
 from .store import DESCRIPTION, check_columns, read_cell
 
 FILE = "summary.json"
@@ -46,7 +46,7 @@ class Rows(Sequence[Row]):
         self.size, self.columns = size, columns
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Rows":
+    def of(cls, rows: Sequence[Fields]) -> "Rows":
         """Rows as columns."""
         # Rows of one cell may have different fields, as those that diverged do.
         return cls(len(rows), {name: values_of(rows, name) for name in dict.fromkeys(chain.from_iterable(rows))})
@@ -66,7 +66,7 @@ class Rows(Sequence[Row]):
         return list(self)[place]
 
 
-def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+def values_of(rows: Sequence[Fields], name: str) -> list[Any]:
     """The value of each row; None where it has none."""
     return rows.column(name) if isinstance(rows, Rows) else [row.get(name) for row in rows]
 
@@ -155,7 +155,7 @@ def _files(cell: Path) -> str | None:
         return None
 
 
-def few_steps_note(cells: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+def few_steps_note(cells: Sequence[Sequence[Fields]]) -> list[str]:
     """A sentence on the phases in which the median trial of a cell made fewer than 100 steps, if there is one."""
     few = {}
     for phase in LONGER:

@@ -17,7 +17,7 @@ import json
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
@@ -32,7 +32,7 @@ from ..metrics import METRICS
 from ..options.paths import expanded
 from .files import DamagedRecordError
 from .identity import NOT_OPTIONS, SCIENCE_VERSION, with_reading
-from .records import PREDICTIONS, WEIGHTS, Arrays, Row, fields_of, from_json, read_file
+from .records import PREDICTIONS, WEIGHTS, Arrays, Fields, Row, fields_of, from_json, read_file
 from .store import (
     CURVE,
     CURVES,
@@ -97,12 +97,12 @@ class StoredTrial:
         weights: of its networks, by name; none if they were not kept.
     """
 
-    row: Mapping[str, Any]
+    row: Fields
     preprocessing: Arrays
     weights: Arrays
 
     @classmethod
-    def of_stack(cls, rows: Sequence[Mapping[str, Any]], preprocessing: Arrays, weights: Arrays) -> "list[StoredTrial]":
+    def of_stack(cls, rows: Sequence[Fields], preprocessing: Arrays, weights: Arrays) -> "list[StoredTrial]":
         """The trials of a stack, whose arrays are ``(T, ...)``."""
         trials = []
         for t, row in enumerate(rows):

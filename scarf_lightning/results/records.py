@@ -42,6 +42,8 @@ MOST_JSON = 100_000_000
 T = TypeVar("T")
 Row = dict[str, Any]
 """Values by name, of a trial for instance."""
+Fields = Mapping[str, Any]
+"""Values by name that are read only."""
 Arrays = Mapping[str, NDArray[Any]]
 Files = Mapping[str, bytes]
 """The content of files, by their names."""
