@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,6 @@ def reseal(path: Path, change: dict[str, Any], without: str | None = None) -> No
     content = {name: value for name, value in content.items() if name not in (SEAL, without)}
     seal = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     path.write_text(json.dumps(content | {SEAL: seal}))
-
-
-def rewritten(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Let a function change a JSON file of ours, and give it the hash that it then must have."""
-    content = json.loads(path.read_text())
-    content.pop(SEAL, None)
-    change(content)
-    path.write_text("{}")
-    reseal(path, content)
 
 
 def flip(file: Path) -> None:

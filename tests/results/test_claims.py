@@ -205,21 +205,6 @@ class TestTakeover:
             claimed_by(folder, ELSEWHERE)
 
 
-class TestStrayFiles:
-    @pytest.mark.parametrize("make", [Path.touch, Path.mkdir])
-    def test_an_old_one_does_not_end_a_claim_that_is_held_and_goes_with_it(
-        self, folder: Path, make: Callable[[Path], None]
-    ) -> None:
-        with claimed(folder) as mine:
-            make(folder / "claim" / STRAY)
-            os.utime(folder / "claim" / STRAY, (0, 0))
-
-            with claim(folder) as other:
-                assert other is None
-            mine.check()
-        assert list(folder.iterdir()) == []
-
-
 def test_a_claim_that_nobody_holds_is_removed_and_one_that_is_held_stays(folder: Path) -> None:
     give_back(folder)
     assert not folder.exists(), "where there is none nothing is made"

@@ -15,7 +15,7 @@ from scarf_lightning.results import CellStore, Rows, few_steps_note, identity, r
 from scarf_lightning.results import index as index_module
 from scarf_lightning.results.files import UNFINISHED
 from tests.cells import DATA_HASH, described, some_config, some_record
-from tests.results.sealing import flip, rewritten
+from tests.results.sealing import flip
 
 TRIALS = 4
 ROWS: list[dict[str, Any]] = [
@@ -113,14 +113,6 @@ def test_what_comes_to_a_cell_or_leaves_it_is_seen(cell: Path) -> None:
     assert not is_read_again(cell)
     of_stack(cell, "curves.parquet").unlink()
     assert is_read_again(cell)
-
-
-def test_a_record_that_is_written_again_with_other_numbers_is_read(cell: Path) -> None:
-    is_read_again(cell)
-
-    rewritten(of_stack(cell, "trials.json"), lambda content: content["trials"][0].update(accuracy=0.9))
-    assert is_read_again(cell)
-    assert 0.9 in read_summary(cell, TRIALS).rows.column("accuracy")
 
 
 def test_they_are_the_same_rows() -> None:

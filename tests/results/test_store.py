@@ -182,14 +182,6 @@ class TestMending:
         assert (stored.description, list(stored.damaged)) == (None, [path])
         assert value is not None or stored.damaged[path] == f"it.{field} is missing"
 
-    def test_a_stack_of_another_cell_is_set_aside(self, trained: CellStore) -> None:
-        (stack,) = stacks(foreign(trained))
-        stack.rename(trained.folder / "stacks" / stack.name)
-
-        assert [row["trial"] for row in trained.rows()] == [0, 1, 2]
-        assert trained.mend()
-        assert list(aside(trained).values()) == [f"it belongs to {stack.parent.parent.name}"]
-
     def test_a_record_that_this_user_may_not_read_stays_where_it_is(
         self, trained: CellStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
