@@ -29,7 +29,7 @@ from ..networks import Columns
 from ..options import build_parts
 from ..options.combinations import is_in
 from ..options.settings import FitSettings
-from ..sweeping.overrides import overrides_of_file
+from ..sweeping.overrides import overrides_of_options
 from ..training import CellTraining
 from ..trying import check_used
 from .encoders import check_shapes
@@ -78,7 +78,7 @@ class TableDataModule(pl.LightningDataModule):
             self._target = target
             source = ["dataset=csv", f"dataset.path={SOURCE}"]
         else:
-            source = overrides_of_file(table, target)
+            source = ["dataset=csv", *overrides_of_options({"dataset.path": table, "dataset.target": target})]
         self._begin(source, overrides_of(options, keywords), trials)
 
     def _begin(self, source: Sequence[str], table_options: Sequence[str], trials: int) -> None:

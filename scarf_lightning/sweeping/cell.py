@@ -36,8 +36,6 @@ from ..results import (
 from .folders import recipe_options
 
 Place = tuple[Path, str]
-_path = cache(Path)
-"""A folder that thousands of cells share."""
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 """Options of the command, which are the same for all of its cells."""
 
@@ -45,20 +43,12 @@ NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 def in_words(cells: Sequence[Sequence[str]], run: Sequence[Sequence[str]]) -> str:
     """Some cells of a run, each given by its overrides, as the subject of a sentence.
 
-    One cell is named by its overrides. Several are counted, after the overrides that they share and that not all cells
-    of the run have.
-
     >>> run = [("seed=1", "method=a"), ("seed=1", "method=b"), ("seed=2", "method=a")]
-    >>> in_words(run[:1], run), in_words(run[:2], run), in_words(run, run)
-    ('seed=1 method=a', 'seed=1 (2 of 3 cells)', '3 of 3 cells')
+    >>> in_words(run[:1], run), in_words(run[:2], run)
+    ('seed=1 method=a', 'seed=1 method=a (and 1 more of 3 cells)')
     """
-    if len(cells) == 1:
-        return " ".join(cells[0])
-    shared = set.intersection(*map(set, cells))
-    common = set.intersection(*map(set, run))
-    distinctive = [override for override in cells[0] if override in shared - common]
-    number = f"{len(cells):,} of {len(run):,} cells"
-    return f"{' '.join(distinctive)} ({number})" if distinctive else number
+    first = " ".join(cells[0])
+    return first if len(cells) == 1 else f"{first} (and {len(cells) - 1:,} more of {len(run):,} cells)"
 
 
 @dataclass(frozen=True)
@@ -86,18 +76,13 @@ class Cell:
         return " ".join(shown) or "defaults"
 
     @property
-    def called(self) -> str:
-        """Its name among the cells of the run; all its overrides where it has none."""
-        return self.name or self.label
-
-    @property
     def dataset_name(self) -> str:
         """The name of its dataset in results."""
         return self.config.dataset.name or self.source.label
 
-    @property
+    @cached_property
     def results(self) -> Path:
-        return _path(self.config.paths.results)
+        return Path(self.config.paths.results)
 
     @cached_property
     def source(self) -> Source:
@@ -147,19 +132,20 @@ class Cell:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished.
         ``data`` saves to look it up."""
         data = data or self.data()
-        return self._on(data)[0] if data else None
+        return self.stores(data)[0] if data else None
 
     def pretraining(self, data: KnownData | None = None) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
         data = data or self.data()
-        return self._on(data)[1] if data else None
+        return self.stores(data)[1] if data else None
 
     @cached_property
     def _stores(self) -> dict[KnownData, tuple[CellStore, PretrainingStore | None]]:
         return {}
 
-    def _on(self, data: KnownData) -> tuple[CellStore, PretrainingStore | None]:
-        """Its stores, by its configuration without what does nothing on its data, as a corruption of no feature."""
+    def stores(self, data: KnownData) -> tuple[CellStore, PretrainingStore | None]:
+        """Where its results and its pre-training are. What does nothing on its data, as a corruption of no feature, is
+        taken out of its configuration first."""
         if data not in self._stores:
             # A table of unknown width counts as wide: no corruption is taken for one without effect by a guess.
             config = fit_to_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
@@ -182,14 +168,10 @@ class Cell:
     def settings(self) -> list[str]:
         """The names of its options that differ from their defaults and from its recipe's, beside its choices on the
         axes."""
-        recipe_values = recipe_options(self.config.recipe)
-        names = []
-        for each in used_options(self.config):
-            # The recipe's name says what it sets.
-            is_of_recipe = each.name in recipe_values and recipe_values[each.name] == each.value
-            if each.differs and each.name not in COLUMNS and not is_of_recipe:
-                names.append(each.name)
-        return names
+        # The recipe's name says what it sets.
+        of_recipe = recipe_options(self.config.recipe).items()
+        own = [each for each in used_options(self.config) if each.differs and (each.name, each.value) not in of_recipe]
+        return [each.name for each in own if each.name not in COLUMNS]
 
     def axes(self) -> dict[str, Any]:
         """The cell as columns: the name of its dataset, and every option that it uses."""
@@ -249,7 +231,7 @@ class SurveyedCell:
 
     @property
     def n_missing(self) -> int:
-        return self.cell.config.trials - len(self.rows)
+        return len(self.missing)
 
     @cached_property
     def missing(self) -> frozenset[int]:
@@ -276,9 +258,9 @@ def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
 
 def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
     """A cell as the store has it at the time ``now`` of the results folder's clock."""
-    surveyed = SurveyedCell(cell, State.WAITING, Rows.of([]), data)
-    if data is not None and (store := cell.store(data)) is not None:
-        config = cell.config
+    surveyed, config = SurveyedCell(cell, State.WAITING, Rows.of([]), data), cell.config
+    if data is not None:
+        store, _ = cell.stores(data)
         summary = read_summary(store.folder, config.trials, weights=config.keep_weights)
         # Other libraries' models keep no networks, whatever the option says.
         is_network = config.keep_weights and "finetune" in config.part("method").uses

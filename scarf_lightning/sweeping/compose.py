@@ -9,7 +9,6 @@ import threading
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -73,7 +72,6 @@ class Composer:
 
     Attributes:
         folders: with files of the user's.
-        of_files: what Hydra composes of presets, with its own section.
 
     Raises:
         UsageError: there is no such folder or plugin, or an option of Hydra's would be ignored.
@@ -90,16 +88,14 @@ class Composer:
         # A cache for each composer, since another one has another folder or other plugins.
         self._composed = cache(self._compose)
         self._setting = cache(self._configure)
-        self.of_files = cache(self._read_presets)
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
         return parsed(overrides, self._loader)
 
-    def _read_presets(self, presets: Overrides) -> dict[str, Any]:
-        with hydra_started():
-            composed = compose("train", overrides=[*self._of_hydra, *presets], return_hydra_config=True)
-        values: Any = OmegaConf.to_container(composed)
+    def of_files(self, presets: Overrides) -> dict[str, Any]:
+        """What Hydra composes of presets, with its own section."""
+        values: Any = OmegaConf.to_container(self._composed(presets))
         return dict(values)
 
     def __call__(self, overrides: Overrides) -> Config:
@@ -135,8 +131,10 @@ class Composer:
         try:
             given = self.parse(overrides)
             choices = [each for each in given if _is_choice(each)]
-            # What Hydra composed is a struct: a value is put in only where there is an option.
-            sections = deepcopy(self._composed(tuple(str(each.input_line) for each in choices)))
+            composed = self._composed(tuple(str(each.input_line) for each in choices))
+            sections = OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
+            # In a struct a value is put in only where there is an option.
+            OmegaConf.set_struct(sections, True)
             lacking = dict[str, UsageError]()
             for each in given:
                 try:
@@ -154,7 +152,7 @@ class Composer:
 
     def _compose(self, choices: Overrides) -> DictConfig:
         with hydra_started():
-            return compose("train", overrides=[*self._of_hydra, *choices])
+            return compose("train", overrides=[*self._of_hydra, *choices], return_hydra_config=True)
 
 
 @cache
@@ -231,12 +229,8 @@ def offer(plugins: Sequence[str]) -> None:
             if is_own(cls):
                 continue
             options = {TARGET: target_of(cls)} | {each.name: each.default for each in options_of(cls).values()}
-            part: dict[str, Any] = {"name": name, "encoder": options} if axis == "network" else {"name": name} | options
-            package = None
-            # A method that is never pre-trained turns pre-training off.
-            if axis == "method" and not cls.pretrainable:
-                part, package = {"defaults": [{"override /pretrain": "none"}], axis: part}, "_global_"
-            ConfigStore.instance().store(group=axis, name=name, node=part, package=package)
+            part = {"name": name, "encoder": options} if axis == "network" else {"name": name} | options
+            ConfigStore.instance().store(group=axis, name=name, node=part)
 
 
 def read_config(composed: DictConfig, given: Collection[str] = ()) -> Config:
@@ -286,12 +280,9 @@ def _missing_file(file: str, options: Sequence[str]) -> UsageError:
     """A refusal of a choice that is neither a file nor a part. A user may have meant a table by it."""
     # The name of a table may have folders in it.
     group, _, name = file.partition("/") if file.startswith("dataset/") else file.rpartition("/")
-    own_file = "For a file of yours: dataset=csv dataset.path=FILE."
-    # Seventy names of one suite would hide the others; the hint still finds each of them.
-    known = sorted(options, key=lambda each: each.startswith("cc18-"))
-    hint = did_you_mean(name, known) or (own_file if group == "dataset" else "")
-    where = f"the options of {group}"
-    return UsageError(unknown_name(f"{group}={name} is not an option", name, known, where, hint=hint))
+    own_file = "For a file of yours: dataset=csv dataset.path=FILE." if group == "dataset" else ""
+    hint, where = did_you_mean(name, options) or own_file, f"the options of {group}"
+    return UsageError(unknown_name(f"{group}={name} is not an option", name, options, where, hint=hint))
 
 
 def _unknown_option(full: str, section: DictConfig) -> UsageError:

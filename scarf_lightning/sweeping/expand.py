@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
@@ -60,16 +60,25 @@ class ExpandedSweep:
     flags: tuple[str, ...] = ()
 
 
+class Block(NamedTuple):
+    """Axes, each with the overrides of its values; how they are combined; the largest number of cells of the run; and
+    the names of the options that are set."""
+
+    axes: Sequence[Sequence[str]]
+    vary: str
+    most: int | None
+    names: Sequence[str]
+
+
 def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) -> ExpandedSweep:
     """Compose and check the combinations of the swept overrides, all of them unless ``vary`` says otherwise.
 
     With ``sweeps=NAME`` the cells are the union of the blocks of that file. An axis given on the command line replaces
     that axis in every block, so ``regime=full`` narrows a sweep of three regimes.
 
-    Combinations that do not go together, such as ``pretrain=scarf method=xgboost``, are left out with a sentence. They
-    are refused if there is no other, or if a file alone names them. A file may name methods for different kinds of
-    target, such as ``logistic`` and ``ridge``, and numbers of labels for tables of several sizes: what does not serve
-    the data of a cell is left out.
+    Combinations that do not go together, such as ``pretrain=scarf method=xgboost``, are left out with a sentence, and
+    refused if there is no other. So is what does not serve the data of a cell: methods for another kind of target, such
+    as ``ridge`` for classes, and numbers of labels that are beyond a table, if a file names them.
 
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
@@ -81,22 +90,16 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     # Null takes a sweep back.
     named = given["sweeps"].value() if "sweeps" in given else None
     sweep = None if named is None else read_sweep(str(named), [sweeps, *(each / "sweeps" for each in composer.folders)])
-    combinations, names = _combinations(given, sweep, composer)
-    cells, left_out, problems = _composed(combinations, composer)
-    # A file by itself has no combinations that cannot be trained on purpose.
-    if not cells or (sweep is not None and given.keys() <= {"sweeps", "max_cells"}):
-        problems += left_out
+    blocks = list(_blocks(given, sweep, composer))
+    cells, left_out, problems = _composed(_combinations(blocks, composer), composer)
     # The target may have to be read from the data, which a run that is refused does not need.
     if not problems:
-        cells, unserved, too_many = _serving(cells, counts_labels=sweep is not None)
-        # A file names methods for several kinds of target, so those that do not serve this one need no sentence.
-        is_silent = cells and sweep is not None and "method" not in given
-        left_out += [*(() if is_silent else unserved), *too_many]
-        problems = _unused(names, cells) if cells else left_out
+        cells, unserved = _serving(cells, counts_labels=sweep is not None)
+        left_out += unserved
+        names = chain(given, *(block.names for block in blocks))
+        problems = _unused(dict.fromkeys(names), cells) if cells else left_out
     if problems:
-        n_more = len(problems) - MOST_PROBLEMS
-        more = [f"{n_more:,} more mistakes are not shown."] if n_more > 0 else []
-        raise UsageError("\n".join([*problems[:MOST_PROBLEMS], *more]))
+        raise UsageError("\n".join(problems[:MOST_PROBLEMS]))
     return ExpandedSweep(
         _with_own_names(cells),
         sweep,
@@ -137,20 +140,16 @@ def composed_cell(composed: DictConfig) -> ExpandedSweep:
     return ExpandedSweep([Cell(overrides, config)])
 
 
-def _combinations(
-    given: Mapping[str, Override], sweep: SweepFile | None, composer: Composer
-) -> tuple[list[Overrides], list[str]]:
-    """The overrides of each cell, and the names of all options that are set.
+def _blocks(given: Mapping[str, Override], sweep: SweepFile | None, composer: Composer) -> Iterator[Block]:
+    """The blocks of a sweep file, or the command line as one, for each choice of presets.
 
-    Each block of a sweep file, or the command line alone, has its axes: those of presets in Hydra's own place,
-    ``hydra.sweeper.params``, those of the block, and those of the command line, each of which replaces that of the
-    places before.
+    A block has the axes of presets in Hydra's own place, ``hydra.sweeper.params``, those of the file, and those of the
+    command line, each of which replaces that of the places before.
     """
     presets = [each for each in given.values() if each.is_add() and "." not in each.key_or_group]
     line = [str(each.input_line) for name, each in given.items() if each not in presets and name not in OF_EXPANDING]
     of_line = {name: each.value() for name, each in given.items() if name in OF_EXPANDING}
     known = {name: options_of(Config)[name] for name in OF_EXPANDING}
-    made, number, names, most = list[Iterator[Overrides]](), 0, dict.fromkeys(given), 0
     for chosen, block in product(product(*map(_values, presets)), sweep.blocks() if sweep else [{}]):
         files = composer.of_files(chosen)
         if files["sweeps"] is not None:
@@ -161,20 +160,23 @@ def _combinations(
         # An axis is its place, as cotrain.loss of loss@cotrain.loss.
         free = [axis for axis in axes if axis.rpartition("@")[2].lstrip("+") not in (*given, *known)]
         overrides = composer.parse([*chosen, *(f"{axis}={swept(axes[axis])}" for axis in free), *line])
-        values = [_values(each, most) for each in overrides]
-        made.append(combined(values, vary))
-        number += math.prod(map(len, values))
-        names |= dict.fromkeys(map(override_key, overrides))
-    columns_of = cache(partial(_columns, composer))
-    cells = chain.from_iterable(_with_columns(each, columns_of) for each in chain(*made))
-    found = list(islice(cells, None if most is None else most + 1))
+        yield Block([_values(each, most) for each in overrides], vary, most, list(map(override_key, overrides)))
+
+
+def _combinations(blocks: Sequence[Block], composer: Composer) -> list[Overrides]:
+    """The overrides of each cell, of which no more are made than there may be."""
+    columns_of, most = cache(partial(_columns, composer)), blocks[0].most
+    chained = chain.from_iterable(combined(block.axes, block.vary) for block in blocks)
+    made = chain.from_iterable(_with_columns(each, columns_of) for each in chained)
+    found = list(islice(made, None if most is None else most + 1))
     if most is not None and len(found) > most:
+        number = max(len(found), sum(math.prod(map(len, block.axes)) for block in blocks))
         raise UsageError(
-            f"This run has up to {max(number, len(found)):,} cells, more than max_cells={most}; max_cells=N allows N, "
-            "and max_cells=null any number."
+            f"This run has up to {number:,} cells, more than max_cells={most}; max_cells=N allows N, and "
+            "max_cells=null any number."
         )
     # Blocks may overlap, and a cell is trained once.
-    return list(dict.fromkeys(found)), list(names)
+    return list(dict.fromkeys(found))
 
 
 def _values(override: Override, most: int | None = None) -> list[str]:
@@ -279,9 +281,8 @@ def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[li
     return list(cells.values()), list(dict.fromkeys(apart)), list(dict.fromkeys(wrong))
 
 
-def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell], list[str], list[str]]:
-    """The cells that the target and the labels of their data serve, and why those of others do not: because of their
-    methods, and of their numbers of labels.
+def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell], list[str]]:
+    """The cells whose methods and numbers of labels serve their data, and why the others do not.
 
     Data are looked at only if no kind of target is served by all methods. Else what does not serve a target is refused
     later, with all else that is wrong with a cell.
@@ -290,26 +291,30 @@ def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell],
     # A method without kinds serves every target.
     some = [set(kinds) for cell in cells if (kinds := cell.config.part("method").targets)]
     looks = bool(some) and not set.intersection(*some)
-    fitting, unserved, too_many = list[Cell](), list[str](), list[str]()
+    fitting, unserved = list[Cell](), list[str]()
     for cell in cells:
-        regime, known = cell.config.regime, None
         try:
             if looks and cell.config.part("method").targets:
                 check_method(cell.config, cell.target_kind())
+            if counts_labels:
+                _check_labels(cell, n_labelled)
+            fitting.append(cell)
         except UsageError as error:
             unserved.append(str(error))
-            continue
-        # A share of the labels is there in any table, and a split by a rule of its own leaves any number of them.
-        if counts_labels and regime.get("labels", 0) > 1 and cell.config.split["name"] in ("random", "stratified"):
-            # None of a table that is not here to be counted.
-            known = n_labelled(cell.source)
-        is_inside = regime["validation"] == "inside"
-        if known is None or regime["labels"] <= labels_to_learn_from(known, counts_validation=is_inside):
-            fitting.append(cell)
-        else:
-            number = f"{regime['labels']:g} labels"
-            too_many.append(f"{number}; {cell.dataset_name} has {known:,}, a fifth of them for testing.")
-    return fitting, unserved, too_many
+    return fitting, unserved
+
+
+def _check_labels(cell: Cell, n_labelled: Callable[[Source], int | None]) -> None:
+    """Refuse more labels than the table of a cell has to train with."""
+    regime = cell.config.regime
+    # A share of the labels is there in any table, and a split by a rule of its own leaves any number of them.
+    if regime.get("labels", 0) <= 1 or cell.config.split["name"] not in ("random", "stratified"):
+        return
+    # None of a table that is not here to be counted.
+    known, is_inside = n_labelled(cell.source), regime["validation"] == "inside"
+    if known is not None and regime["labels"] > labels_to_learn_from(known, counts_validation=is_inside):
+        number = f"{regime['labels']:g} labels"
+        raise UsageError(f"{number}; {cell.dataset_name} has {known:,}, a fifth of them for testing.")
 
 
 def _unused(names: Iterable[str], cells: Sequence[Cell]) -> list[str]:
@@ -338,7 +343,7 @@ def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
     for cell in cells:
         name, dataset = cell.dataset_name, cell.config.dataset
         if dataset.path and number[name] > 1:
-            dataset = replace(dataset, name=f"{name} ({dataset.path}, {dataset.target})")
-            cell = replace(cell, config=with_dataset(cell.config, dataset))
+            own = replace(dataset, name=f"{name} ({dataset.path}, {dataset.target})")
+            cell = replace(cell, config=with_dataset(cell.config, own))
         renamed.append(cell)
     return renamed

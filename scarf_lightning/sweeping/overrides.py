@@ -62,12 +62,6 @@ def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
     return overrides
 
 
-def overrides_of_file(path: str, target: str) -> list[str]:
-    """The overrides that choose a file as the dataset, and its column to predict."""
-    # A column may be called null or have a comma in its name.
-    return spelled_out([f"dataset.path={hydra_text(path)}", f"dataset.target={hydra_text(target)}"])
-
-
 def hydra_text(value: Any) -> str:
     """A plain value as Hydra's grammar writes it, texts in quotes where they need them.
 

@@ -15,7 +15,6 @@ from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.plugins import load_plugins, plugin_hashes
 from scarf_lightning.options.settings import PretrainSettings
 from scarf_lightning.results import identity, pretraining_identity
-from scarf_lightning.sweeping.compose import Composer
 from tests.cells import DATA_HASH
 from tests.composing import config_of
 
@@ -92,31 +91,6 @@ def test_a_part_has_its_options_and_belongs_to_cells_that_use_it(plugin: Path) -
         UsageError, match=r"corruption\.fcator is not an option\. Did you mean factor\? .* rate, factor\."
     ):
         read(values)
-
-
-RIVAL = """
-from dataclasses import dataclass
-
-from scarf_lightning.methods.rivals import Rival
-
-
-@dataclass
-class Guess(Rival):
-    name = "guess_{folder}"
-
-    def predict(self, lesson):
-        return lesson.target.soft(lesson.stack.table.labels[lesson.stack.data.test[0]])
-"""
-
-
-@pytest.mark.slow
-def test_a_rival_of_ones_own_needs_no_word_on_pre_training(folder: Path) -> None:
-    """As the built-in ones; a word on it is refused as theirs is."""
-    (folder / f"rival_{folder.name}.py").write_text(RIVAL.format(folder=folder.name))
-    composer = Composer([f"plugins=[rival_{folder.name}]"])
-    guess = f"method=guess_{folder.name}"
-    asked = ((guess,), (guess, "pretrain=scarf"), (guess, "recipe=practical"))
-    assert [composer(each).pretrain.name for each in asked] == ["none", "scarf", "none"]
 
 
 @pytest.mark.parametrize("name", ["no_such_module_anywhere", "no_such_package.module", "a..b", "scarf_lightning.no"])

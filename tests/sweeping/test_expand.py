@@ -101,7 +101,7 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
         ("trials=0", "trials=0: it takes a number in [1, 10000]."),
         ("seed=[1,2]", "seed=[1, 2]: it takes a whole number."),
         ("dataset=cc18-adlut", "dataset=cc18-adlut is not an option. Did you mean cc18-adult? The options of dataset "
-         "are: csv, diabetes, openml, wdbc, cc18-Bioresponse, "),
+         "are: cc18-"),
         ("dataset=iris", "dataset=iris is not an option. For a file of yours: dataset=csv dataset.path=FILE."),
         ("dataset=my/data.xls", "dataset=my/data.xls is not an option. For a file of yours: dataset=csv "),
         ("corruption=[mean,marginal]", "corruption=[mean,marginal]: corruption is chosen by name, corruption=NAME or "),
@@ -132,8 +132,7 @@ def test_all_that_is_wrong_is_listed_together_up_to_ten_combinations() -> None:
     unused = refusal("corruption=mean", "loss.temperature=0.5", "pretrain=none", "seed=3")
     assert [sentence.partition(" ")[0] for sentence in unused] == ["corruption", "loss.temperature"]
 
-    *first, last = refusal(f"seed={','.join(str(-seed) for seed in range(1, 13))}")
-    assert (len(first), last) == (10, "2 more mistakes are not shown.")
+    assert len(refusal(f"seed={','.join(str(-seed) for seed in range(1, 13))}")) == 10
 
 
 def test_an_option_is_set_where_the_chosen_part_has_it() -> None:
@@ -234,7 +233,6 @@ cells:
         assert second.startswith("sede is not an option. Did you mean seed? The options are: ")
 
     def test_narrowing_a_sweep_leaves_out_what_does_not_go_with_it_and_says_so(self, sweeps: Path) -> None:
-        """What does not go together in the file itself is refused."""
         (sweeps / "some.yaml").write_text("title: T\ncells: [{regime: semi25, method: [control, self_train]}]\n")
 
         request = request_of("sweeps=some", "regime=full", sweeps=sweeps)
@@ -242,7 +240,7 @@ cells:
         assert [cell.config.method["name"] for cell in request.cells] == ["control"]
         assert [sentence.partition(" does not go with ")[0] for sentence in request.left_out] == ["method=self_train"]
 
-        (sweeps / "some.yaml").write_text("title: T\ncells: [{method: [control, self_train]}]\n")
+        (sweeps / "some.yaml").write_text("title: T\ncells: [{method: [self_train]}]\n")
         assert refusal(f"sweeps={sweeps}/some.yaml")[0].startswith("method=self_train does not go with regime=full")
 
 

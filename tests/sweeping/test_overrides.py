@@ -6,7 +6,7 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.overrides import hydra_text, overrides_of_file, parsed, spelled_out, taken_out
+from scarf_lightning.sweeping.overrides import hydra_text, overrides_of_options, parsed, spelled_out, taken_out
 
 
 def test_what_hydra_reads_is_kept_as_it_was_given() -> None:
@@ -39,12 +39,9 @@ def test_names_of_columns_and_files_need_no_quotes() -> None:
 
 
 @pytest.mark.parametrize("target", ["plan", "plan = b", "2020", "null", "it's", "größe"])
-def test_a_file_is_chosen_with_any_name(target: str) -> None:
-    asked = overrides_of_file("my table, (1).csv", target)
-
-    parsed = {each.key_or_group: each.value() for each in OverridesParser.create().parse_overrides(asked)}
-    assert (parsed["dataset.target"], parsed["dataset.path"]) == (target, "my table, (1).csv")
-    assert overrides_of_file("a.csv", "plan") == ["dataset.path=a.csv", "dataset.target=plan", "dataset=csv"]
+def test_a_text_is_read_as_it_was_written(target: str) -> None:
+    asked = overrides_of_options({"dataset": {"path": "my table, (1).csv", "target": target}})
+    assert [each.value() for each in parsed(asked)] == ["my table, (1).csv", target]
 
 
 def test_values_are_written_in_the_grammar_of_hydra() -> None:
