@@ -301,7 +301,7 @@ class TestFailures:
 
     @pytest.mark.parametrize(
         ("finished", "left"),
-        [([], ["2 of 2 cells did not finish."]), ([0], ["seed=1 did not finish."]), ([0, 1], [])],
+        [([], ["seed=0 (and 1 more of 2 cells) did not finish."]), ([0], ["seed=1 did not finish."]), ([0, 1], [])],
         ids=["none", "one", "all"],
     )
     def test_a_launcher_that_raises_is_said_and_what_was_finished_stays(
