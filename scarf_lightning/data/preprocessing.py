@@ -184,9 +184,10 @@ class Encoding(Options, ABC):
         for m, (before, after) in enumerate(zip(table.columns, columns, strict=True)):
             if before.categories == after.categories:
                 continue
-            # Gaps stay gaps here; imputation fills them, with their own category if they have one.
-            known = ~np.isnan(values[:, m])
-            values[known, m] = codes_in(before, after.categories or ())[values[known, m].astype(np.int64)]
+            # Gaps stay gaps here; imputation fills them, with their own category if they have one. The code -1 of a gap
+            # takes the last number.
+            codes = np.nan_to_num(values[:, m], nan=-1).astype(np.int64)
+            values[:, m] = np.append(codes_in(before, after.categories or ()), np.nan)[codes]
         return replace(table, columns=columns, values=values)
 
 

@@ -184,7 +184,14 @@ class RowRules:
                 rows than pre-training asks for, or these rows all weigh nothing.
         """
         split = self.splitting.split(table, streams.numpy(trial, Purpose.SPLIT), trial)
-        pretrain = self._pretraining_rows(split.train, trial, streams)
+        pretrain = split.train
+        if self.pretrain_rows is not None:
+            if self.pretrain_rows > len(pretrain):
+                raise UsageError(
+                    f"pretrain.rows={self.pretrain_rows} is more than the {len(pretrain)} training rows; ask for "
+                    "fewer, or leave it out, which takes all."
+                )
+            pretrain = pretrain[_subset(len(pretrain), self.pretrain_rows, streams, trial, Purpose.PRETRAIN_ROWS)]
         pool, usable = split.train[table.is_labelled[split.train]], split.train
         validation, validation_labels = split.validation, table.labels[split.validation]
         regime = self.regime
@@ -223,18 +230,6 @@ class RowRules:
         return TrialRows(
             split.train, pretrain, split.validation, usable, labelled, labels, validation, validation_labels, split.test
         )
-
-    def _pretraining_rows(self, train: Ints, trial: int, streams: Streams) -> Ints:
-        """Random ones of the training rows; all of them without a number."""
-        n = self.pretrain_rows
-        if n is None:
-            return train
-        if n > len(train):
-            raise UsageError(
-                f"pretrain.rows={n} is more than the {len(train)} training rows; ask for fewer, or leave it out, which "
-                "takes all."
-            )
-        return np.asarray(train[_subset(len(train), n, streams, trial, Purpose.PRETRAIN_ROWS)])
 
 
 def validating_share(strata: Ints, share: float, random: np.random.Generator) -> Bools:

@@ -139,13 +139,3 @@ def test_validation_goes_through_its_rows_in_their_order_and_draws_nothing(
         assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), served.validation.rows)
         assert torch.equal(served.epoch(), quiet.epoch())
     assert (served.datamodule.n_validation, served.datamodule.n_validation_batches) == (6, len(widths))
-
-
-@pytest.mark.parametrize("fit_on", ["all", "train"])
-def test_a_batch_holds_the_features_of_its_rows(make: Make, fit_on: str) -> None:
-    served = make(fit_on=fit_on).datamodule
-    for index in (*served.training_examples(), *served.validation_examples()):
-        batch = served.fetch(index)
-        assert batch.targets is index.targets
-        assert batch.weights is index.weights
-        assert torch.equal(batch.x, served.table.rows(index.rows, Roster(4)))

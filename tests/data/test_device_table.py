@@ -74,16 +74,6 @@ def test_rows_and_cells_are_imputed_and_scaled_as_each_trial_does(
 
 
 @every_fit
-def test_float32_keeps_small_differences_between_large_numbers(fit_on: str) -> None:
-    stamps = 1.5e9 + 10 * np.random.default_rng(3).normal(size=300)
-    table = table_of(at=np.where(np.arange(300) % 10, stamps, np.nan))
-    data = prepare(table, range(3), fit_on)
-    index = torch.arange(300).expand(3, 300)
-    found = on_device(table, data, torch.float32).rows(index, Roster(3))
-    assert_allclose(found.numpy(), applied(table, data), rtol=1e-6, atol=1e-7)
-
-
-@every_fit
 def test_a_column_too_large_for_the_number_type_is_named(fit_on: str) -> None:
     table = table_of(x=np.arange(30.0), huge=np.arange(30.0) * 1e39)
     data = prepare(table, [0], fit_on, NoScaling())
@@ -145,11 +135,3 @@ def test_the_mean_is_that_of_the_encoded_training_rows(large: Table, fit_on: str
         assert_allclose(every[t, 0].numpy(), encoded.mean(axis=0), rtol=1e-11, atol=1e-12)
     some = training_rows(large, prepare(large, [3, 1], fit_on)).mean()
     assert torch.equal(some, every[[3, 1]]), "the same bits in any stack"
-
-
-def test_the_mean_of_float32_is_summed_in_float64(large: Table) -> None:
-    plain = prepare(large, range(2), "all", NoScaling())
-    found = training_rows(large, plain, torch.float32).mean()
-    assert found.dtype == torch.float32
-    first = plain.preprocessing.apply(large.values, 0)[plain.train][..., 0].astype(np.float32)
-    assert (found[:, 0, 0].numpy() == first.astype(np.float64).mean(axis=1).astype(np.float32)).all()

@@ -137,18 +137,6 @@ def test_a_column_with_no_value_in_the_fitted_rows_gives_finite_numbers(scaling:
     assert found[:, 1].tolist() == [0.0] * 17 + [0.0, 1.0, 2.0]
 
 
-@every_scaling
-def test_each_trial_has_its_own_fit(mixed_table: Table, scaling: Scaling) -> None:
-    """None stands for all rows."""
-    row_sets = [ROWS, None, np.arange(60), np.arange(20, 50), ROWS]
-    together = Preprocessing.fit(mixed_table, row_sets, scaling)
-    for t, rows in enumerate(row_sets):
-        alone = Preprocessing.fit(mixed_table, [rows], scaling).arrays()
-        for name, array in together.arrays().items():
-            assert_array_equal(array[[t]], alone[name])
-    assert_array_equal(together.apply(mixed_table.values, 1), together.apply(mixed_table.values, 2))
-
-
 @pytest.mark.parametrize(
     "change", [{"scale": None}, {"fill": np.zeros((1, 8), "float32")}, {"other": np.zeros((1, 8))}]
 )
@@ -213,20 +201,6 @@ def test_what_an_encoding_makes_of_columns(encoding: Encoding, indicators: int, 
     assert (one.n_categories, one.n_encoded) == ([indicators], 1)
     whole = table_of({"a": [1.0, 2.0] * 6, "c": ["x", "y"] * 6}, ("c",))
     assert replace(encoding, gaps=True).columns(whole.columns) == encoding.columns(whole.columns)
-
-
-def test_robust_scaling_is_the_authors() -> None:
-    pipeline = pytest.importorskip("pytabkit.models.nn_models.pipeline")
-    models = pytest.importorskip("pytabkit.models.nn_models.models")
-    data = pytest.importorskip("pytabkit.models.data.data")
-    random = np.random.default_rng(3)
-    rare = (random.random(80) < 0.1) * 7.0
-    table = table_of({"a": random.normal(size=80), "b": random.exponential(size=80) * 50, "c": rare, "d": [1.0] * 80})
-    x = torch.tensor(table.values, dtype=torch.float32)
-    rows = data.DictDataset({"x_cont": x}, {"x_cont": data.TensorInfo(feat_shape=[4])})
-    for factory in (pipeline.MedianCenterFactory(), pipeline.RobustScaleFactory()):
-        rows = factory.fit(rows).forward_ds(rows)
-    assert_allclose(applied(table, Robust()), models.smooth_clip_func(rows.tensors["x_cont"]), rtol=1e-5, atol=1e-6)
 
 
 GAPPY = {

@@ -59,14 +59,6 @@ def never(n_labels: int) -> bool:
     return False
 
 
-def test_every_trial_is_a_partition_of_all_rows(mixed_table: Table) -> None:
-    data = prepare(mixed_table, range(6))
-    assert (data.train.shape, data.validation.shape, data.test.shape) == ((6, 42), (6, 6), (6, 12))
-    parts = np.concatenate([data.train, data.validation, data.test], axis=1)
-    assert (np.sort(parts, axis=1) == np.arange(60)).all()
-    assert len({rows.tobytes() for rows in np.sort(data.test, axis=1)}) == 6
-
-
 @pytest.mark.parametrize(
     "options",
     [*({"regime": each} for each in REGIMES), *({"scaling": each} for each in (MinMax(), Mean(), NoScaling()))],
@@ -220,16 +212,6 @@ def test_strata_validate_in_proportion_and_each_keeps_a_row_where_possible(strat
 
 
 @every_fit
-def test_statistics_come_from_all_rows_or_from_each_trials_training_rows(mixed_table: Table, fit_on: str) -> None:
-    data = prepare(mixed_table, range(3), fit_on=fit_on)
-    values = mixed_table.values[:, 0]  # "length": numeric, never missing
-    for t in range(3):
-        fitted = values if fit_on == "all" else values[data.train[t]]
-        assert data.preprocessing.shift[t, 0] == pytest.approx(fitted.mean(), rel=1e-12)
-        assert data.preprocessing.scale[t, 0] == pytest.approx(1 / fitted.std(), rel=1e-12)
-
-
-@every_fit
 def test_a_number_is_standardised_by_the_labels_that_each_trial_shows(fit_on: str) -> None:
     numbers = NUMBERS["a"] * 3 + 7
     data = prepare(table_of(target=numbers), range(4), regime=Few(20), fit_on=fit_on)
@@ -285,16 +267,6 @@ def test_shares_of_rows_are_rounded_and_one_label_is_the_fewest(n: int, share: f
     noisy = Noise30(noise=share).apply(none, classes(10**9), STREAMS, 0)[1]
     assert (noisy != 0).sum() == round(n * share)
     assert (noisy.dtype, noisy.min() >= 0, noisy.max() < 10**9) == (np.int64, True, True)
-
-
-@pytest.mark.parametrize("regime", [Semi25(), Noise30()], ids=lambda r: r.name)
-def test_a_trial_chooses_rows_of_its_own_and_always_the_same(regime: Regime) -> None:
-    def chosen(trial: int, streams: Streams = STREAMS) -> bytes:
-        return np.concatenate(regime.apply(labels_of(100, 2), classes(2), streams, trial)).tobytes()
-
-    forth, back = ([chosen(trial) for trial in trials] for trials in (range(10), reversed(range(10))))
-    assert len({*forth, chosen(0, Streams(1, 200))}) == 11
-    assert back[::-1] == forth
 
 
 @given(n=st.integers(1, 500), wanted=st.integers(1, 500), trial=st.integers(0, 20))

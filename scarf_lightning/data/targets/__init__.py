@@ -76,10 +76,8 @@ def read_target(
     # The type of a column of categories or of Booleans says what its values are, and so does the user.
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
     text = None if is_declared or is_numeric(column) else text_of(column)
-    if kind not in (None, AUTO):
-        chosen, is_open = kind_named(str(kind)), False
-    else:
-        chosen, is_open = Classes, not is_declared
+    is_open = kind in (None, AUTO) and not is_declared
+    chosen = Classes if kind in (None, AUTO) else kind_named(str(kind))
     notes = []
     if is_open and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number

@@ -157,10 +157,8 @@ class Classes(Target):
 
         return cross_entropy(outputs, targets, weights)
 
-    def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
-        """The cross-entropy, and the share of wrongly classified rows."""
-        is_wrong = outputs.argmax(dim=-1) != targets
-        return {"loss": self.loss(outputs, targets, None), "error": is_wrong.double().mean(dim=-1)}
+    def errors(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        return outputs.argmax(dim=-1) != targets
 
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
         """Probabilities, ``(T, N, C)``. Where ``fitted`` is not empty, it is an answer for every row, as far as it is

@@ -119,10 +119,8 @@ class Number(Target):
 
         return squared_error(outputs, targets, weights)
 
-    def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
-        """The mean squared and the mean absolute error of standardised values."""
-        error = (outputs - targets).squeeze(-1).abs().double().mean(dim=-1)
-        return {"loss": self.loss(outputs, targets, None), "error": error}
+    def errors(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        return (outputs - targets).squeeze(-1).abs()
 
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
         """``(T, N)``, in the unit of the labels."""

@@ -145,9 +145,14 @@ class Target(ABC):
             weights: ``(..., N)``, or None if all rows weigh the same.
         """
 
-    @abstractmethod
     def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
         """``loss`` and ``error`` ``(...)`` of validation rows; ``finetune.monitor`` names the one that is watched."""
+        error = self.errors(outputs, targets).double().mean(dim=-1)
+        return {"loss": self.loss(outputs, targets, None), "error": error}
+
+    @abstractmethod
+    def errors(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """The error of each row ``(..., N)``: whether its class is wrong, or how far its number is off."""
 
     @abstractmethod
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
@@ -191,10 +196,9 @@ class Target(ABC):
         """
         labels = frame["label"].to_numpy(dtype=np.int64 if self.has_classes else np.float64)
         predictions = np.ascontiguousarray(frame.drop(columns="label").to_numpy(dtype=np.float64))
-        if predictions.shape[1] != self.n_outputs:
-            raise ValueError("its predictions are of another target")
-        if not np.isfinite(labels).all() or not np.isfinite(predictions).all():
-            raise ValueError("a label or a prediction is not finite")
+        is_finite = np.isfinite(labels).all() and np.isfinite(predictions).all()
+        if not is_finite or predictions.shape[1] != self.n_outputs:
+            raise ValueError("a label or a prediction is not finite, or of another target")
         return labels, predictions if self.has_classes else predictions[:, 0]
 
 

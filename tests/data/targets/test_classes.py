@@ -51,20 +51,6 @@ def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
     assert_array_equal(found, [[0, 0.3, 0, 0.7, 0]] * 2)
 
 
-def test_a_librarys_model_is_asked_for_what_the_kind_is_measured_by() -> None:
-    """Probabilities of classes, and numbers."""
-
-    class Model:
-        def predict_proba(self, rows: list[int]) -> list[list[float]]:
-            return [[0.25, 0.75] for _ in rows]
-
-        def predict(self, rows: list[int]) -> list[float]:
-            return [2.5 for _ in rows]
-
-    assert Classes(("a", "b")).predicted_by(Model(), [7, 8]).tolist() == [[0.25, 0.75]] * 2
-    assert Number("y").predicted_by(Model(), [7, 8]).tolist() == [2.5] * 2
-
-
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_predictions_come_back_from_a_file_as_they_were(precision: str) -> None:
     given = np.array([[0.1, 0.2, 0.7], [0.9, 0.1, 0.0]], dtype=precision).astype(np.float64)

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from scarf_lightning.data.sources.source import DiabetesSource
-from scarf_lightning.data.splits import Stratified
-from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes, Number, ReadTarget, leading_metric, read_target, target_from_plain
 from scarf_lightning.data.trials import Noise30
 from scarf_lightning.errors import UsageError
@@ -169,18 +167,6 @@ def test_noise_takes_the_labels_of_other_rows() -> None:
     assert (first != other).any()
 
 
-def test_a_stratified_split_has_every_tenth_in_proportion() -> None:
-    random = np.random.default_rng(0)
-    labels = np.append(random.lognormal(size=400), [np.nan] * 30)
-    frame = pd.DataFrame({"x": random.normal(size=430)})
-    table = Table.from_frame(frame, read(labels), categorical=[False], name="t", source="t.csv")
-    split = Stratified().split(table, np.random.default_rng(1))
-    inner = np.quantile(labels[:400], np.arange(1, 10) / 10)
-    for part, each in ((split.validation, 4), (split.test, 8)):
-        assert np.bincount(np.searchsorted(inner, labels[part], side="right")).tolist() == [each] * 10
-    assert len(split.train) == 28 * 10 + 30
-
-
 @pytest.mark.parametrize(("n_labels", "n_strata"), [(3, 1), (19, 1), (20, 2), (99, 9), (100, 10), (1000, 10)])
 def test_a_stratum_has_ten_labels_at_least_and_there_are_ten_strata_at_most(n_labels: int, n_strata: int) -> None:
     strata = NUMBER.strata(np.append(np.arange(n_labels), [np.nan] * 30))
@@ -188,12 +174,6 @@ def test_a_stratum_has_ten_labels_at_least_and_there_are_ten_strata_at_most(n_la
     sizes = np.bincount(strata[:n_labels])
     assert len(sizes) == n_strata
     assert sizes.max() - sizes.min() <= 1
-
-
-def test_numbers_are_measured_by_their_distance_from_the_labels() -> None:
-    measured = NUMBER.measured(np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0]))
-    expected = {"rmse": (4 / 3) ** 0.5, "mae": 2 / 3, "r2": 1 - 4 / 2, "spearman": 1}
-    assert {name: measured[name] for name in expected} == pytest.approx(expected)
 
 
 def test_the_hash_of_a_table_is_of_its_weights_and_labels_and_not_of_its_targets_name() -> None:
