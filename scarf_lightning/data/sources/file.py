@@ -24,6 +24,8 @@ ENDING = re.compile(
 READING = 9
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
+NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
+"""The name that pandas gives a column without one, such as the index of a frame, and keeps when it writes it again."""
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
 KINDS = ("categorical", "numeric", "dates", "text")
 LISTS_OF_COLUMNS = (*KINDS, "drop")
@@ -35,7 +37,7 @@ class FileSource(Source):
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
     or a currency; dates, which become numbers and categories; Booleans; categories; texts, and strings with many
-    distinct values, which become hashes. Ids, constants and empty columns are left out.
+    distinct values, which become hashes. Ids, constants, empty columns and those without a name are left out.
     ``Table.reading`` says how each column was read, and ``Table.notes`` what a user should know of it.
 
     **Labels.** Rows without a label are kept, for pre-training and semi-supervised methods.
@@ -104,8 +106,9 @@ class FileSource(Source):
         if self.weight:
             is_labelled = read.target.is_labelled(read.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
-        frame = frame.drop(columns=[*self.drop], errors="ignore")
         kinds = {column: kind for kind in KINDS for column in getattr(self, kind)}
+        nameless = [name for name in frame if NAMELESS.fullmatch(name) and name not in kinds]
+        frame = frame.drop(columns=[*self.drop, *nameless], errors="ignore")
         name = self.dataset_name or self.label
         table = Table.read(frame, read, kinds, self.decimal, name=name, source=path, split_by=parts)
         return replace(table, notes=(*doubts, *table.notes)).weighted(weights)

@@ -156,7 +156,7 @@ def test_what_has_no_name_or_no_value_is_left_out(tmp_path: Path, table: Table) 
     path.write_text(path.read_text() + "," * 11 + "\n")
     read = loaded(path)
     assert read.hash == table.hash
-    assert (read.reading[0].column, read.reading[0].kind) == ("Unnamed: 0", "id")
+    assert loaded(path, numeric=("Unnamed: 0",)).columns[0].name == "Unnamed: 0"
 
 
 def test_more_rows_without_labels_have_the_same_columns(tmp_path: Path) -> None:
