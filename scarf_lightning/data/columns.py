@@ -1,6 +1,6 @@
 """Columns of a table, how their values become numbers, and notes on how they were read."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -160,15 +160,14 @@ def are_whole(values: "NDArray[Any]") -> bool:
     return bool((np.floor(values) == values).all())
 
 
-def declared_order(column: "pd.Series[Any]", categories: Iterable[str]) -> tuple[str, ...] | None:
+def declared_order(column: "pd.Series[Any]", categories: Collection[str]) -> tuple[str, ...] | None:
     """The categories in the order of the column's type, if the type has one."""
     declared = getattr(column.dtype, "categories", None)
     if declared is None:
         return None
-    # A type may declare categories that no row has, and some that lack the blanks of the type's.
-    occurring = set(categories)
-    spelled = [text if text in occurring else text.strip() for text in map(spell, declared)]
-    return tuple(dict.fromkeys(text for text in spelled if text in occurring))
+    # A type may declare categories that no row has, and some with blanks that the categories lack.
+    spelled = list(map(spell, declared))
+    return tuple(dict.fromkeys(text for each in spelled for text in (each, each.strip()) if text in categories))
 
 
 def spell(value: Any) -> str:

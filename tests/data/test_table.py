@@ -34,76 +34,55 @@ def same(one: Table, other: Table) -> bool:
 
 
 # How the same strings, and the same numbers, may come out of a file.
-STRINGS: dict[str, Callable[[list[Any]], pd.Series]] = {
-    "object": lambda v: pd.Series(v, dtype=object),
-    "str": lambda v: pd.Series(v, dtype="str"),
-    "string[pyarrow]": lambda v: pd.Series(v, dtype="string[pyarrow]"),
-    "category in another order": lambda v: pd.Series(pd.Categorical(v, sorted({x for x in v if x}, reverse=True))),
-    "ordered category": lambda v: pd.Series(pd.Categorical(v, sorted({x for x in v if x})[::-1], ordered=True)),
-}
-NUMBERS: dict[str, Callable[[list[Any]], pd.Series]] = {
-    "int64": lambda v: pd.Series(v, dtype="int64"),
-    "float64": lambda v: pd.Series(v, dtype="float64"),
-    "Int64": lambda v: pd.Series(v, dtype="Int64"),
-    "int64[pyarrow]": lambda v: pd.Series(v, dtype="int64[pyarrow]"),
-}
-SPELLED: dict[str, Callable[[list[Any]], pd.Series]] = {
-    "object of ints": lambda v: pd.Series(v, dtype=object),
-    "category of ints": lambda v: pd.Series(v, dtype="category"),
-    "category of floats": lambda v: pd.Series([float(x) for x in v], dtype="category"),
-    **{f"{name} of strings": lambda v, make=make: make([str(x) for x in v]) for name, make in STRINGS.items()},
-}
+STRINGS: list[Any] = [
+    "object",
+    "str",
+    "string[pyarrow]",
+    "category",
+    pd.CategoricalDtype(["zzz", "red", "yes", "no", "green", "blue"]),
+]
+NUMBERS = ["int64", "float64", "Int64", "int64[pyarrow]"]
 
 
-@pytest.mark.parametrize("form", STRINGS)
-def test_strings_are_the_same_table_in_every_form(form: str) -> None:
-    expected = build({"c": pd.Series(COLOURS, dtype=object)}, pd.Series(LABELS, dtype=object))
-    make = STRINGS[form]
-    assert same(build({"c": make(COLOURS)}, make(LABELS)), expected)
-    assert expected.columns == (Column("c", ("blue", "green", "red")),)
-    assert expected.values[:5, 0].tolist()[:3] == [2.0, 0.0, 2.0]
-    assert np.isnan(expected.values[[3, 10], 0]).all()
-    assert expected.target.names == ("no", "yes")
-    assert expected.labels.tolist() == [int(label == "yes") for label in LABELS]
+@pytest.mark.parametrize("dtype", STRINGS, ids=str)
+def test_strings_are_the_same_table_in_every_form(dtype: Any) -> None:
+    table = build({"c": pd.Series(COLOURS, dtype=dtype)}, pd.Series(LABELS, dtype=dtype))
+    assert same(table, build({"c": COLOURS}, LABELS))
+    assert table.columns == (Column("c", ("blue", "green", "red")),)
+    assert np.array_equal(table.values[:4, 0], [2.0, 0.0, 2.0, np.nan], equal_nan=True)
+    assert table.target.names == ("no", "yes")
+    assert table.labels.tolist() == [int(label == "yes") for label in LABELS]
 
 
-@pytest.mark.parametrize("form", NUMBERS | SPELLED)
-def test_whole_numbers_as_categories_and_classes_are_the_same_table_in_every_form(form: str) -> None:
-    make = (NUMBERS | SPELLED)[form]
-    table = build({"c": make(WHOLE)}, make(WHOLE), categorical=("c",))
+@pytest.mark.parametrize("dtype", [*NUMBERS, "object", "category", "str"])
+def test_whole_numbers_as_categories_and_classes_are_the_same_table_in_every_form(dtype: str) -> None:
+    whole = pd.Series(WHOLE).astype(dtype)
+    table = build({"c": whole}, whole, categorical=("c",))
     assert table.columns == (Column("c", ("2", "9", "10", "30")),)
     assert table.target.names == ("2", "9", "10", "30")
     codes = [[2, 9, 10, 30].index(value) for value in WHOLE]
-    assert table.values[:, 0].tolist() == codes
-    assert table.labels.tolist() == codes
-    assert table.hash == build({"c": [str(value) for value in WHOLE]}, [float(v) for v in WHOLE]).hash
+    assert table.values[:, 0].tolist() == table.labels.tolist() == codes
+    assert table.hash == build({"c": list(map(str, WHOLE))}, list(map(float, WHOLE))).hash
 
 
-@pytest.mark.parametrize("form", NUMBERS)
-def test_numbers_are_the_same_table_in_every_numeric_form(form: str) -> None:
-    table = build({"x": NUMBERS[form](WHOLE)})
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_numbers_are_the_same_table_in_every_numeric_form(dtype: str) -> None:
+    table = build({"x": pd.Series(WHOLE, dtype=dtype)})
     assert table.columns == (Column("x"),)
-    assert table.values.dtype == np.float64
     assert table.values[:, 0].tolist() == WHOLE
-    assert table.hash == build({"x": [float(value) for value in WHOLE]}).hash
-    if form != "int64":
-        expected = build({"x": [np.nan if value is None else value for value in GAPS]})
-        assert same(build({"x": NUMBERS[form](GAPS)}), expected)
-        assert np.flatnonzero(np.isnan(expected.values[:, 0])).tolist() == [1, 5]
+    assert table.hash == build({"x": list(map(float, WHOLE))}).hash
+    if dtype != "int64":
+        gaps = build({"x": pd.Series(GAPS, dtype=dtype)})
+        assert np.flatnonzero(np.isnan(gaps.values[:, 0])).tolist() == [1, 5]
 
 
-@pytest.mark.parametrize("dtype", ["bool", "boolean", "object", "category", "bool[pyarrow]"])
+@pytest.mark.parametrize("dtype", ["boolean", "object", "category", "bool[pyarrow]"])
 def test_booleans_are_the_categories_false_and_true(dtype: str) -> None:
-    values, gappy = [True, False, True] * 4, [True, None, False] * 4
-    table = build({"b": pd.Series(values, dtype=dtype)}, pd.Series(values, dtype=dtype))
+    values = pd.Series([True, None, False] * 4, dtype=dtype)
+    table = build({"b": values}, values.fillna(value=True).astype(dtype))
     assert table.columns == (Column("b", ("false", "true")),)
     assert table.target.names == ("false", "true")
-    assert table.values[:, 0].tolist() == values
-    assert table.labels.tolist() == values
-    if dtype in ("boolean", "object"):
-        with_gaps = build({"b": pd.Series(gappy, dtype=dtype)})
-        assert with_gaps.columns == table.columns
-        assert np.array_equal(with_gaps.values[:, 0], [1.0, np.nan, 0.0] * 4, equal_nan=True)
+    assert np.array_equal(table.values[:, 0], [1.0, np.nan, 0.0] * 4, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -134,15 +113,12 @@ BASE: dict[str, Any] = {"x": GAPS, "z": WHOLE, "c": COLOURS}
 CHANGES: dict[str, Callable[[], Table]] = {
     "a number": lambda: build(BASE | {"z": [9, 10, 2, 2, 30, 9, 10, 2, 9, 30, 2, 3]}),
     "a number, by its last bit": lambda: build(BASE | {"z": [np.nextafter(9, 10), *WHOLE[1:]]}),
-    "a missing number": lambda: build(BASE | {"x": [None, *GAPS[1:]]}),
     "a category": lambda: build(BASE | {"c": ["blue", *COLOURS[1:]]}),
-    "a missing category": lambda: build(BASE | {"c": [None, *COLOURS[1:]]}),
     "the name of a category": lambda: build(BASE | {"c": [v and v.replace("red", "rot") for v in COLOURS]}),
     "a label": lambda: build(BASE, ["yes", *LABELS[1:]]),
     "the name of a class": lambda: build(BASE, [v.replace("yes", "yea") for v in LABELS]),
     "the name of a column": lambda: build({"X": GAPS, "z": WHOLE, "c": COLOURS}),
     "the order of columns": lambda: build({"z": WHOLE, "x": GAPS, "c": COLOURS}),
-    "one column less": lambda: build({"x": GAPS, "c": COLOURS}),
     "numbers read as categories": lambda: build(BASE, categorical=("z",)),
     "the order of rows": lambda: build({n: v[::-1] for n, v in BASE.items()}, LABELS[::-1]),
 }

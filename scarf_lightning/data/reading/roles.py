@@ -67,12 +67,12 @@ def read_weights(
             zero.
     """
     weights, others = floats_of(plain_column(column), decimal=decimal)
-    known, labelled = weights[~np.isnan(weights)], weights[is_labelled]
+    labelled = weights[is_labelled]
     # Networks compute in float32, unless a cell asks for more.
-    are_weights = not others and ((known >= 0) & (known <= np.finfo(np.float32).max)).all()
-    if not are_weights or np.isnan(labelled).any() or not labelled.any():
+    unfit = (weights < 0) | (weights > np.finfo(np.float32).max)
+    if others or unfit.any() or np.isnan(labelled).any() or not labelled.any():
         raise UsageError(
             f"dataset.weight: column {column.name!r} of {source} must hold a number from 0 to 3e38 in every row with a "
             "label, and not 0 in all of them."
         )
-    return np.where(np.isnan(weights), known.mean(), weights)
+    return np.where(np.isnan(weights), np.nanmean(weights), weights)
