@@ -107,7 +107,7 @@ class FileSource(Source):
             is_labelled = read.target.is_labelled(read.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
         kinds = {column: kind for kind in KINDS for column in getattr(self, kind)}
-        nameless = [name for name in frame if NAMELESS.fullmatch(name) and name not in kinds]
+        nameless = [name for name in map(str, frame) if NAMELESS.fullmatch(name) and name not in kinds]
         frame = frame.drop(columns=[*self.drop, *nameless], errors="ignore")
         name = self.dataset_name or self.label
         table = Table.read(frame, read, kinds, self.decimal, name=name, source=path, split_by=parts)
