@@ -123,21 +123,17 @@ def finetuned(stack: Stack, **settings: Any) -> Fit:
     ("options", "rounding"),
     [
         pytest.param({"max_epochs": 12}, None, id="plain, trials leave"),
-        pytest.param({"max_epochs": 4, "metric": "auroc"}, None, id="a metric of all rows"),
         pytest.param({"max_epochs": 4, "monitor": "none"}, None, id="fixed length"),
-        pytest.param({"max_epochs": 4, "gradient_clip": 0.1, "class_weight": "balanced"}, None, id="clipped, weighted"),
+        pytest.param({"max_epochs": 4, "gradient_clip": 0.1, "metric": "auroc"}, None, id="clipped, by a metric"),
         pytest.param({"max_epochs": 4, "schedule": "coslog4", "warmup_steps": 3}, 1e-5, id="learning rate"),
         pytest.param({"max_epochs": 4, "dropout_schedule": "flat_cos"}, 1e-5, id="dropout"),
         pytest.param(
             {"max_epochs": 4, "label_smoothing": 0.3, "label_smoothing_schedule": "flat_cos"}, 1e-5, id="smoothing"
         ),
-        *[
-            pytest.param(
-                {"max_epochs": 4, "optimizer": kind, "weight_decay": 0.1, "weight_decay_schedule": "flat_cos"}, 1e-5,
-                id=f"decay of {kind}",
-            )
-            for kind in ("adam", "adamw")
-        ],
+        pytest.param(
+            {"max_epochs": 4, "optimizer": "adamw", "weight_decay": 0.1, "weight_decay_schedule": "flat_cos"}, 1e-5,
+            id="decay",
+        ),
     ],
 )  # fmt: skip
 def test_a_captured_fine_tuning_is_the_eager_one(

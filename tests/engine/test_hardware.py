@@ -1,12 +1,9 @@
 """Devices, precisions, stacks of trials, and the rounding that is asked of MKL."""
 
-import logging
-import multiprocessing
 import os
 import re
 import subprocess
 import sys
-import warnings
 from typing import Any
 
 import pytest
@@ -204,27 +201,6 @@ def test_with_the_guard_products_are_exact_although_torch_was_imported_first() -
     imported = "import torch, scarf_lightning; torch.set_num_threads(1); torch.randn(300)"
     promised = "from scarf_lightning.engine.hardware import promise; print(promise(torch.device('cpu'), '32-true'))"
     assert said_by(f"{imported}\n{promised}") == "exact"
-
-
-def test_a_prepared_process_has_its_threads_and_is_quiet() -> None:
-    """In a process of its own, since these settings last. It is forked from this one, so it imports nothing again."""
-
-    def prepared() -> None:
-        torch.set_num_threads(2)
-        logging.getLogger("pytorch_lightning").setLevel(logging.INFO)
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            module.prepare_process(1)
-            for name in ("pytorch_lightning.trainer", "lightning_fabric.strategies", "torch.optim"):
-                warnings.warn_explicit(name, UserWarning, "a.py", 1, module=name)
-        assert [str(each.message) for each in warned] == ["torch.optim"]
-        assert torch.get_num_threads() == 1
-        assert not logging.getLogger("pytorch_lightning.utilities.rank_zero").isEnabledFor(logging.INFO)
-
-    process = multiprocessing.get_context("fork").Process(target=prepared)
-    process.start()
-    process.join()
-    assert process.exitcode == 0
 
 
 @pytest.mark.parametrize(("precision", "layers"), [("32-true", module.LAYERS), ("bf16-mixed", module.MIXED_LAYERS)])

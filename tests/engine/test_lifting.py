@@ -6,7 +6,6 @@ from copy import deepcopy
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from scarf_lightning.engine.lifting import (
     StackedLinear,
@@ -242,18 +241,6 @@ def test_an_accelerator_normalises_all_trials_at_once(options: dict[str, bool]) 
         torch.testing.assert_close(out[trial], norm(rows[trial]), rtol=1e-6, atol=1e-6)
 
 
-def test_an_accelerator_normalises_shared_rows_for_each_trial() -> None:
-    rows = torch.empty(N, 4, 5, device="meta")
-    network = Vmapped([nn.Sequential(norm) for norm in norms()]).to("meta")
-    weights = dict(network.network.named_parameters())
-
-    def run_trial(weights: dict[str, Tensor]) -> Tensor:
-        out: Tensor = functional_call(network.network, weights, (rows,))
-        return out
-
-    assert torch.vmap(run_trial)(weights).shape == (T, N, 4, 5)
-
-
 def test_the_state_keeps_its_names_and_holds_buffers() -> None:
     alone = nn.Sequential(nn.Linear(3, 4), BatchNorm(4))
     stacked = state(lift([alone, nn.Sequential(nn.Linear(3, 4), BatchNorm(4))]))
@@ -279,23 +266,6 @@ def test_dropout_inside_is_drawn_from_the_stream_of_each_trial() -> None:
     assert not torch.equal(among[0], among[1])
     assert among.float().mean() == pytest.approx(0.5, abs=0.1)
     assert torch.equal(kept([6])[0], among[1])
-
-
-class Branching(nn.Module):
-    """A network that no vmap runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(3, 2)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.layer(x)
-        return out if out.mean() > 0 else -out
-
-
-def test_an_error_of_vmap_comes_without_the_advice_of_torch() -> None:
-    with pytest.raises(RuntimeError, match=r"^vmap: It looks like .* control flow\.$"):
-        lift([Branching(), Branching()])(torch.ones(2, 4, 3))
 
 
 def test_a_network_is_lifted_by_the_quickest_way_that_serves_it() -> None:

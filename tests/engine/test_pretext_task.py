@@ -30,7 +30,7 @@ from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource, Pre
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.losses.loss import AlignUniform, BarlowTwins, Discrimination, Reconstruction
-from scarf_lightning.methods import Method, SupervisedPhase
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.pretexts import Pretext, Views
@@ -86,15 +86,6 @@ def test_a_trial_pretrains_alike_in_any_company_and_in_groups_of_any_size(
     grouped = make_stack(table, range(3)).pretrain(replace(settings, max_epochs=1), chosen)
     assert sizes[:2] == [2, 1]
     assert_same_numbers(*([record["train_loss"] for record in fit.curves[:3]] for fit in (grouped, whole)))
-
-
-@pytest.mark.parametrize("method", [Cotrain(task(Missing()), 0.3), ScarfAugment(Joint(), Exact())], ids=repr)
-def test_a_trial_fine_tunes_alike_in_any_company(patients: Table, make_stack: MakeStack, method: Method) -> None:
-    phase = SupervisedPhase(FinetuneSettings(max_epochs=3, batch_size=46))
-    alone, among = (method.run(make_stack(patients, trials), phase).fit for trials in ([2], range(4)))
-    assert alone is not None
-    assert among is not None
-    assert_same_trials(alone, among, [2])
 
 
 @pytest.fixture
@@ -160,16 +151,6 @@ def test_an_auto_encoder_is_held_to_the_clean_rows(
     assert 0.4 < (calls[0] - target).std() < 0.6
     expected = (output - target).square().mean().item()
     assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-5)
-
-
-def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [0, 1])
-    fit = stack.pretrain(ROUNDS, task(Missing()))
-    values = fit.part("encoder")["missing"]
-    assert values.shape == (2, 1, stack.networks.columns.n_encoded)
-    assert (values != 0).all()
-    outcome = Cotrain(task(), 1.0).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=1), fit.part("encoder")))
-    assert np.isfinite(outcome.predictions).all()
 
 
 def cotrained(stack: Stack, weight: float, chosen: Pretext) -> Fit:

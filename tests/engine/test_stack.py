@@ -33,19 +33,6 @@ def test_rows_are_the_same_however_many_are_computed_at_once(stack: Stack, monke
     np.testing.assert_allclose(stack.embed(rows), embedded, rtol=1e-4, atol=1e-6)
 
 
-def test_embeddings_are_the_outputs_of_f_for_each_trials_own_rows(stack: Stack) -> None:
-    rows = stack.data.test[:, :5]
-
-    embedded = stack.embed(rows)
-
-    for position, trial in enumerate(stack.trials):
-        alone = stack.of([position])
-        encoder = alone.networks.encoder((trial,)).eval()
-        with torch.no_grad():
-            expected = encoder(alone.raw(rows[[position]]))[0].numpy()
-        np.testing.assert_allclose(embedded[position], expected, rtol=1e-5, atol=1e-6)
-
-
 def test_building_networks_changes_no_random_stream_of_the_users(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither torch's own of the CPU nor those of GPUs, which `torch.manual_seed` seeds too."""
     seeded: list[int] = []

@@ -52,15 +52,6 @@ def test_lightning_trains_on_the_stacks_device_and_writes_nothing(
     assert [type(plugin).__name__ for plugin in given["plugins"]] == ["LightningEnvironment"]
 
 
-def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
-    """All layers are 16 wide, but for the last one's three classes: 3 biases are left over."""
-    module = finetune_module(make_stack(patients, range(3)), FinetuneSettings())
-    groups = module.make_optimizer().param_groups
-    sizes = {group["fused"]: {parameter[0].numel() for parameter in group["params"]} for group in groups}
-    assert sizes == {True: {12 * 16, 16 * 16, 16, 16 * 3}, False: {3}}
-    assert sum(len(group["params"]) for group in groups) == len(list(module.parameters()))
-
-
 @pytest.mark.parametrize(
     ("options", "of_rates", "of_shares"),
     [
@@ -105,13 +96,6 @@ def test_a_frozen_encoder_stays_and_the_head_learns(
     assert_same_weights(fit.part("classifier.encoder"), pretrained)
     for name, parameter in stack.networks.head([0, 1]).named_parameters():
         assert not torch.equal(fit.weights[f"classifier.head.{name}"], parameter)
-
-
-def test_dropout_of_an_encoder_that_is_trained_is_on(patients: Table, make_stack: MakeStack) -> None:
-    settings = FinetuneSettings(max_epochs=1)
-    stacks = [make_stack(patients, range(2), network=ResNet(width=16, hidden_dropout=rate)) for rate in (0.0, 0.5)]
-    without, dropped = (stack.finetune(settings, stack.labelled())[0].weights for stack in stacks)
-    assert not all(torch.equal(tensor, dropped[name]) for name, tensor in without.items())
 
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)

@@ -13,25 +13,14 @@ from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.losses.supervised import bitempered
 from scarf_lightning.methods import SupervisedPhase
-from scarf_lightning.methods.fine_tuning import Bitempered, Control, Distill, Dropout, Mixup
+from scarf_lightning.methods.fine_tuning import Control, Distill, Dropout, Mixup
 from scarf_lightning.networks import Dropout as DropoutLayer
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Purpose, StackedGenerator
 from tests.stacks import MakeStack, finetune_module
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
-
-
-@pytest.mark.parametrize("option", [{"t1": 0.5}, {"t2": 2.0}, {"iterations": 1}])
-def test_every_option_of_the_bitempered_loss_is_heeded(option: dict[str, Any]) -> None:
-    logits, labels = 3 * torch.randn(8, 3, generator=torch.Generator().manual_seed(0)), torch.arange(8) % 3
-    weights = torch.linspace(1, 2, 8)
-    loss = Bitempered(**option).compute_loss(logits, labels, weights)
-    assert loss == bitempered(logits, labels, weights, **option)
-    assert loss != Bitempered().compute_loss(logits, labels, weights)
-    assert loss != Bitempered(**option).compute_loss(logits, labels, None)
 
 
 class TestMixup:

@@ -57,15 +57,6 @@ def test_units_are_left_out_at_the_rate_and_the_others_scaled_up() -> None:
     assert not torch.equal(kept[0], kept[1])
 
 
-@pytest.mark.parametrize("rate", [0.0, RATE])
-def test_nothing_happens_in_evaluation_or_at_rate_zero(rate: float) -> None:
-    dropout = Dropout(rate)
-    if rate:
-        dropout.eval()
-    x = torch.randn(3, 4)
-    assert dropout(x) is x
-
-
 def test_alone_it_is_torchs() -> None:
     x = torch.ones(1000, 10)
     with torch.random.fork_rng():

@@ -142,19 +142,6 @@ def test_it_is_the_papers_equation(values: list[int], asked: list[float], bins: 
         np.testing.assert_allclose(got[:, feature], expected, rtol=1e-9, atol=1e-9)
 
 
-def test_before_it_is_fitted_a_feature_has_one_bin_from_0_to_1() -> None:
-    x = torch.tensor([[-0.5, 0.25], [1.0, 2.0]])
-    expected = torch.zeros(2, 2, 3)
-    expected[..., 0] = x
-    encoding = PiecewiseLinear(2, 3)
-    torch.testing.assert_close(encoding(x), expected)
-
-    # A bin that a feature lacks is zero, whatever stood in its place.
-    encoding.start.fill_(torch.nan)
-    encoding.fit(torch.zeros(4, 2))
-    assert encoding(x).tolist() == torch.zeros(2, 2, 3).tolist()
-
-
 def test_bins_are_those_of_the_trials_training_rows_and_travel_with_the_weights() -> None:
     network, table = MLPPLE(**PLE_SMALL, bins=4, embedding=3), make_table((0, 0, 3))
     pretraining, finetuning, _ = train(network, table, [0, 1])
