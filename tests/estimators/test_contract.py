@@ -133,17 +133,12 @@ COLUMNS = pd.DataFrame(
         "number": RANDOM.normal(size=N),
         "whole": RANDOM.integers(-1000, 1000, N) * 7,
         "gaps": pd.Series(RANDOM.normal(size=N)).where(RANDOM.random(N) > 0.2),
-        "whole with gaps": pd.Series(RANDOM.integers(0, 50, N)).where(RANDOM.random(N) > 0.2),
-        "single": RANDOM.normal(size=N).astype("float32").astype("float64"),
         "truth": RANDOM.random(N) > 0.5,
         "category": RANDOM.choice(["red", "green", "blue"], N),
         "text with gaps": pd.Series(RANDOM.choice(["x", "y"], N)).where(RANDOM.random(N) > 0.2, None),
         "money": [f"{value:,.2f} €" for value in RANDOM.lognormal(7, 1, N)],
         "code": [f"{value:03d}" for value in RANDOM.integers(0, 12, N)],
         "moment": MOMENTS,
-        "day": [moment.date() for moment in MOMENTS],
-        "length": pd.to_timedelta(RANDOM.integers(0, 10**6, N), unit="s"),
-        "time of day": [f"{hour:02d}:{minute:02d}" for hour, minute in RANDOM.integers(0, 24, (N, 2))],
         "name": [f"{'abcdefgh'[row % 8]}{'klmno'[row % 5]} {row % 40}" for row in range(N)],
         "one or none": pd.Series(["v"] * N).where(RANDOM.random(N) > 0.5, None),
         "same": 1,
@@ -152,10 +147,8 @@ COLUMNS = pd.DataFrame(
 FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "types with NA": lambda frame: frame.convert_dtypes(),
     "types of Arrow": lambda frame: pa.Table.from_pandas(frame).to_pandas(types_mapper=pd.ArrowDtype),
-    "objects": lambda frame: frame.astype(object),
     "polars": polars.from_pandas,
     "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
-    "a batch of Arrow": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
     "narwhals": lambda frame: narwhals.from_native(polars.from_pandas(frame)),
     "another index": lambda frame: frame.set_index(np.arange(N)[::-1] * 3),
 }
@@ -182,7 +175,6 @@ class TestColumns:
         self, form: str, fitted: ScarfClassifier, whole: Table
     ) -> None:
         done = fitted.reading_.set_index("column")["done"]
-        assert len(done) >= 15
         assert done[done.str.startswith("left out")].index.tolist() == ["same"]
         rows = FORMS[form](COLUMNS)
         found, expected = read(rows, PLACES), whole

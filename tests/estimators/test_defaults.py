@@ -27,15 +27,22 @@ def test_each_training_begins_at_its_number_of_labels() -> None:
     assert [default_for(n) for n in labels] == [None, None, SOME, SOME, MANY, MANY, MOST, MOST]
 
 
-def test_the_cell_is_chosen_by_the_number_of_labels() -> None:
-    most, many, some, few = (config_of(n) for n in (MOST.fewest, MANY.fewest, SOME.fewest, SOME.fewest - 1))
-
-    assert (most.recipe, most.network.name, most.pretrain.name) == ("realmlp_s", "realmlp", "none")
-    assert (many.recipe, many.network.name, many.pretrain.name) == ("realmlp_s", "realmlp", "none")
-    assert (most.finetune.max_epochs, many.finetune.max_epochs) == (256, 64)
-    assert (some.recipe, some.network.name, some.pretrain.name) == ("practical", "mlp", "none")
-    assert (few.recipe, few.network.name, few.pretrain.name) == ("practical", "mlp", "scarf")
-    assert (some.folds_on(400), few.folds_on(399)) == (3, 3)
+@pytest.mark.parametrize(
+    ("n_labels", "recipe", "network", "pretrain", "epochs"),
+    [
+        (MOST.fewest, "realmlp_s", "realmlp", "none", 256),
+        (MANY.fewest, "realmlp_s", "realmlp", "none", 64),
+        (SOME.fewest, "practical", "mlp", "none", None),
+        (SOME.fewest - 1, "practical", "mlp", "scarf", None),
+    ],
+)
+def test_the_cell_is_chosen_by_the_number_of_labels(
+    n_labels: int, recipe: str, network: str, pretrain: str, epochs: int | None
+) -> None:
+    config = config_of(n_labels)
+    assert (config.recipe, config.network.name, config.pretrain.name) == (recipe, network, pretrain)
+    assert epochs in (None, config.finetune.max_epochs)
+    assert config.folds_on(n_labels) == (0 if epochs else 3)
 
 
 @pytest.mark.parametrize(
