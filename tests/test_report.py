@@ -3,17 +3,15 @@
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.results import CellStore, identity
-from tests.cells import finish, some_config, some_record
+from tests.cells import finish
 from tests.composing import ROOT, cells_of
 from tests.processes import Process, here
-from tests.reporting.store import described, fill_store
+from tests.reporting.store import fill_store
 
 HEAVY = {"pytorch_lightning", "lightning_fabric", "openml", "sklearn", "xgboost", "wandb"}
 
@@ -68,23 +66,6 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
 
 
 @pytest.mark.slow
-def test_everything_in_a_folder(tmp_path: Path) -> None:
-    fill_store(tmp_path / "mine", datasets=6, trials=3, pretrains=("none", "scarf"))
-
-    options = ("test=corrected", "alpha=0.1", "sections=[paper.report]")
-    ran = report_here("results=mine", *options, cwd=tmp_path)
-
-    assert ran.returncode == 0, ran.stderr
-    lines = ran.stdout.splitlines()
-    assert lines[0].startswith("Over 6 datasets, beside pretrain=none: pretrain=scarf helps, size open, +")
-    assert lines[1] == "Holds for the median one of tables like these."
-    assert "All 12 cells are finished, 36 of 36 trials." in lines
-    assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
-    html = (tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8")
-    assert "python report.py results=mine test=corrected alpha=0.1" in html
-
-
-@pytest.mark.slow
 def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: Path) -> None:
     ids = fill_store(tmp_path / "mine", datasets=3, trials=3, pretrains=("none", "scarf"))["dataset_id"].unique()
 
@@ -93,38 +74,6 @@ def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: P
     assert ran.returncode == 0, ran.stderr
     assert "All 4 cells are finished, 12 of 12 trials." in ran.stdout
     assert "log-loss" in ran.stdout.splitlines()[0]
-
-
-METRIC = """
-from scarf_lightning.metrics import Metric, register
-
-register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda probabilities, labels: float(probabilities.min())))
-"""
-
-
-@pytest.mark.slow
-def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path: Path) -> None:
-    (tmp_path / "my_metric.py").write_text(METRIC)
-    for pretrain, first in (("none", 5.0), ("scarf", 1.0)):
-        config = some_config(pretrain=pretrain)
-        store = CellStore(tmp_path / "mine", identity(config, "0" * 64))
-        asked = (f"pretrain={pretrain}", "plugins=[my_metric]")
-        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described(config, overrides=asked))
-        record = some_record(range(4), pretrained=pretrain != "none")
-        store.add(replace(record, rows=[row | {"worst": first + row["trial"] / 100} for row in record.rows]))
-
-    ran = report_here("results=mine", "plugins=[my_metric]", "metric=worst", cwd=tmp_path)
-
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith("On wdbc, beside pretrain=none: pretrain=scarf undecided (4 trials), worst loss ")
-
-    (tmp_path / "my_metric.py").write_text("raise SystemExit('it ran')")
-    without = report_here("results=mine", cwd=tmp_path)
-    assert without.returncode == 0, without.stderr
-    assert (
-        "Not imported: my_metric, so that metrics and labels of their parts are missing; "
-        "plugins=[my_metric] adds them, from the folder that the modules are in." in without.stdout.splitlines()
-    )
 
 
 def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
