@@ -121,23 +121,6 @@ def test_an_unknown_metric_suggests_the_one_that_is_meant(name: str, meant: str)
         metric_named(name)
 
 
-@settings(max_examples=20)
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 60), n_classes=st.integers(2, 6))
-def test_stored_numbers_keep_their_bits(seed: int, n: int, n_classes: int) -> None:
-    probabilities, labels = sample(seed, n, n_classes)
-    found = classification_metrics(probabilities, labels)
-    predicted, present = probabilities.argmax(axis=1), np.unique(labels)
-    assert found["accuracy"] == float((predicted == labels).mean())
-    assert found["balanced_accuracy"] == float(np.mean([float((predicted[labels == c] == c).mean()) for c in present]))
-    of_label = np.maximum(probabilities[np.arange(n), labels], np.finfo(np.float64).eps)
-    assert found["log_loss"] == float(-np.log(of_label).mean())
-    if len(present) > 1:
-        positive = labels[:, None] == present
-        count = positive.sum(axis=0)
-        ranks = (stats.rankdata(probabilities[:, present], axis=0) * positive).sum(axis=0)
-        assert found["auroc"] == float(((ranks - count * (count + 1) / 2) / (count * (n - count))).mean())
-
-
 NUMBERS = st.lists(st.tuples(st.floats(-100, 100), st.floats(-100, 100)), min_size=2, max_size=30).map(
     lambda pairs: tuple(np.array(pairs).round(1).T)
 )
