@@ -66,11 +66,11 @@ def beyond(option: Option) -> list[Any]:
     """Values just outside."""
     if option.limits is None:
         return ["nobody's choice"]
-    limits, is_whole = option.limits, option.kind is int
+    limits, is_whole = option.limits, option.hint in (int, int | None)
     below = limits.low - 1 if is_whole else math.nextafter(limits.low, -math.inf)
     above = limits.high + 1 if is_whole else math.nextafter(limits.high, math.inf)
-    low = below if limits.includes_low else limits.low
-    high = [above if limits.includes_high else limits.high] if limits.high < math.inf else []
+    low = below if limits.low in limits else limits.low
+    high = [above if limits.high in limits else limits.high] if limits.high < math.inf else []
     return [low, *high, -math.inf, math.inf, math.nan]
 
 
