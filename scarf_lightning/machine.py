@@ -64,12 +64,6 @@ def end_openmp_threads() -> None:
             library.omp_pause_resource_all(OMP_PAUSE_SOFT)
 
 
-def can_end_openmp_threads() -> bool:
-    """True if every OpenMP that is loaded can: the function is of OpenMP 5.0, and the wheels of torch 2.4 and of
-    scikit-learn 1.6 bring an older one."""
-    return all(hasattr(library, "omp_pause_resource_all") for library in _openmp())
-
-
 def c_function(name: str) -> Callable[..., int] | None:
     """A function of the C library; None where that has none of this name, as musl and macOS lack those of glibc."""
     try:

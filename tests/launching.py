@@ -1,6 +1,7 @@
 """A launcher that starts no process: its jobs run `train.py`'s loop here, with training made up."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -18,24 +19,22 @@ Train = Callable[[Cell], object]
 class FakeLauncher:
     """Runs each job by `train_job`, with this function in place of `train_cell`.
 
-    ``launched`` holds the overrides of every cell of every job, ``asked`` those of every job without its file.
+    ``launched`` holds the overrides of every cell of every job.
     """
 
     def __init__(self, train_cell: Train) -> None:
         self._train_cell = train_cell
         self.launched: list[list[tuple[str, ...]]] = []
-        self.asked: list[list[str]] = []
 
     def launch(self, job_overrides: Sequence[list[str]], initial_job_idx: int) -> list[JobReturn]:
         assert initial_job_idx == 0
         return [self._job(overrides) for overrides in job_overrides]
 
     def _job(self, overrides: list[str]) -> JobReturn:
-        *_, last = OverridesParser.create().parse_overrides(overrides)
-        assert last.key_or_group == "chunk.file"
-        file = last.value()
-        self.asked.append(overrides[:-1])
-        self.launched.append([cell.overrides for cell in read_job(str(file))])
+        (asked,) = OverridesParser.create().parse_overrides(overrides)
+        assert asked.key_or_group == "chunk.file"
+        file = str(asked.value())
+        self.launched.append([cell.overrides for cell in read_job(Path(file))])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(CellLoop, "train_cell", lambda _, cell, trials: self._train_cell(cell))
             running.train_job(OmegaConf.create({"chunk": {"file": file}}))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_search_path import ConfigSearchPath
@@ -80,7 +81,7 @@ class ScarfSweeper(Sweeper):
         request = expand(arguments, self.composer(arguments))
         check_before_training(request.cells, request.sweep)
         with ended_by_signals():
-            return run(request, OwnTraining(), terminal, self.launch(terminal.say))
+            return run(request, OwnTraining(), terminal, self.launch(arguments, terminal.say))
 
     def composer(self, arguments: list[str]) -> "Composer":
         """The composer of cells."""
@@ -89,10 +90,10 @@ class ScarfSweeper(Sweeper):
         assert self.config is not None
         return Composer([*self.config.hydra.overrides.hydra, *arguments])
 
-    def launch(self, say: Callable[[str], None]) -> "Launch | None":
+    def launch(self, asked: list[str], say: Callable[[str], None]) -> "Launch | None":
         """The way in which another launcher than Hydra's basic one starts jobs."""
         from scarf_lightning.options.checking import checked
-        from scarf_lightning.sweeping.jobs import by
+        from scarf_lightning.sweeping.jobs import launch_by
         from scarf_lightning.sweeping.slurm import Slurm, SlurmOptions
 
         if self.launcher_name == "basic":
@@ -100,5 +101,5 @@ class ScarfSweeper(Sweeper):
         assert self._launcher is not None
         # One array holds all jobs, and Hydra's interface knows single jobs alone.
         if isinstance(self._launcher, SlurmLauncher):
-            return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), say)
-        return by(self._launcher, self.launcher_name)
+            return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), asked, say)
+        return partial(launch_by, self._launcher)

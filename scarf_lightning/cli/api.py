@@ -14,7 +14,7 @@ from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import composed_cell, expand
 from ..sweeping.overrides import overrides_of
 from ..sweeping.plan import HOUR, make_plan
-from ..sweeping.run import check_data, sizes_of
+from ..sweeping.run import check_data
 from .own_parts import check_before_training, refuse_untaken
 from .running import sweeping, train_cell
 
@@ -94,11 +94,11 @@ def plan(
         request = expand(given, Composer(given, config_dir))
     cells = distinct(request.cells)
     check_before_training(cells, request.sweep)
-    planned = make_plan(survey(cells), sizes_of(check_data(cells)))
+    planned = make_plan(survey(cells), check_data(cells))
     seconds = planned.cell_seconds()
     rows = []
     for each in planned.surveyed:
-        # A finished cell is in no group of the plan.
+        # A finished cell is in no job of the plan.
         hours = seconds.get(each.cell.key, 0) / HOUR
         state = {"state": str(each.state), "trials": each.cell.config.trials, "missing": each.n_missing}
         rows.append(each.axes | state | {"core_hours": hours})

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def train_job(job: DictConfig) -> float | None:
     """
     with ended_by_signals():
         if job.chunk.file is not None:
-            OwnTraining().imported()(read_job(job.chunk.file))
+            OwnTraining().imported()(read_job(Path(job.chunk.file)), None)
             return None
         hydra = HydraConfig.get()
         asked = list(hydra.overrides.task)
@@ -99,7 +99,7 @@ def train_job(job: DictConfig) -> float | None:
         # Refused before it trains: the sweeper would ask for it only at the end.
         check_objective(cell.config, job.objective, is_asked_for=hydra.mode is RunMode.MULTIRUN)
         # In this process, since the other sweeper starts processes of its own.
-        run(request, OwnTraining(), Terminal(), lambda _: OwnTraining().imported()([cell]))
+        run(request, OwnTraining(), Terminal(), lambda _: OwnTraining().imported()([cell], None))
         return objective(cell, job.objective)
 
 
@@ -116,14 +116,11 @@ class OwnTraining:
 
         # `torch.cuda.is_available` would begin CUDA, which then cannot go on in a fork.
         numbers = list(range(torch.cuda.device_count()))
+        # As it cannot where a notebook has begun it.
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            numbers = numbers[:1]
         # One process is enough to say that there is no GPU.
         return numbers or ([0] if settings.accelerator == "cuda" else [])
-
-    def has_begun_cuda(self) -> bool:
-        """True if this process has computed on a GPU."""
-        import torch
-
-        return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
 
     def is_exact(self, settings: TrainerSettings) -> bool:
         """True if a trial's numbers do not depend on the trials beside it."""
@@ -134,13 +131,13 @@ class OwnTraining:
         with own_torch(), torch_threads(settings.threads):
             return choose_hardware(settings).promise is Promise.EXACT
 
-    def imported(self, stack: Callable[[], AbstractContextManager[None]] = nullcontext) -> TrainCells:
-        """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
+    def imported(self) -> TrainCells:
+        """The function that trains cells one after the other, and keeps the last table."""
         with without_garbage_collection():
             # Imports torch and Lightning.
             from ..training.cell_loop import CellLoop
 
-        return CellLoop(stack=stack).train
+        return CellLoop().train
 
 
 def check_objective(config: Config, name: str, *, is_asked_for: bool) -> None:

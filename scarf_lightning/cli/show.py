@@ -72,11 +72,6 @@ class Terminal:
             if each.failure is not None:
                 console.say(f"Failed when last tried: {str(each.failure).splitlines()[0]}")
 
-    def prepare(self) -> None:
-        """Import what the results are shown with: pandas and SciPy, which take half a second."""
-        with without_garbage_collection():
-            from . import tables  # noqa: F401
-
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show what was trained, its table, the answer, reservations, and where the results are."""
         with without_garbage_collection():

@@ -25,15 +25,7 @@ class Interrupted(BaseException):
     """Ctrl-C, as long as the block runs: Lightning answers a KeyboardInterrupt in a fit by exiting with status 1."""
 
 
-class NearlyOutOfTime(BaseException):
-    """SIGUSR2 arrived, by which a scheduler says that the time of its job is nearly over."""
-
-
-SIGNALS: dict[type[BaseException], signal.Signals] = {
-    Terminated: signal.SIGTERM,
-    Interrupted: signal.SIGINT,
-    NearlyOutOfTime: signal.SIGUSR2,
-}
+SIGNALS: dict[type[BaseException], signal.Signals] = {Terminated: signal.SIGTERM, Interrupted: signal.SIGINT}
 
 
 @contextmanager
@@ -45,7 +37,6 @@ def ended_by_signals() -> Iterator[None]:
 
     Raises:
         Terminated: SIGTERM arrived.
-        NearlyOutOfTime: SIGUSR2 arrived.
         KeyboardInterrupt: Ctrl-C, also within a fit.
     """
     # Python lets the main thread alone set handlers.
@@ -89,7 +80,7 @@ def ended_by_signals() -> Iterator[None]:
 
 def _ended_by(error: BaseException) -> BaseException | None:
     """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
-    signal_errors = (Interrupted, Terminated, NearlyOutOfTime)
+    signal_errors = (Interrupted, Terminated)
     behind: BaseException | None = error
     while behind is not None and not isinstance(behind, signal_errors):
         behind = behind.__context__

@@ -65,12 +65,6 @@ class CacheSettings(Options):
 
 @dataclass
 class ChunkSettings(Options):
-    """Distribution of cells to jobs. Cells that share a pre-training stay in one job."""
+    """How a job of a launcher gets its cells."""
 
-    minutes: float | None = option(
-        None,
-        "expected time of a job at least; null is 20 on Slurm, four jobs a core with joblib, else 0",
-        "[0, inf)",
-    )
-    max_jobs: int | None = option(None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)")
     file: str | None = option(None, "file in which a job finds its cells; the sweeper sets it")

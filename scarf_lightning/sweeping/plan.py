@@ -1,31 +1,33 @@
-"""The plan of a run: what is left to train, and how much processor time that takes.
+"""The plan of a run: what is left to train, and about how much processor time that takes.
 
 A fit of a network takes so many optimiser steps, each of which costs a little by itself and a little for each row::
 
-    fit = FIT + steps * STEP + rows * epochs * seconds of a row
+    fit = FIT + epochs * (steps * STEP + rows * seconds of a row)
 
 Methods tell how many fits they make (``typical_fits``), networks what a row costs beside the MLP (``typical_cost``),
-and models of other libraries what a fit takes (``typical_seconds``). Where cells of the run have finished trials, the
-time that these took corrects what is expected. `tools.benchmarks.planned_time` compares plans with what is spent.
+and models of other libraries what a fit takes (``typical_seconds``). The seconds decide the order of jobs alone.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import counted
 from ..options import Config
 from ..options.settings import FitSettings
-from .cell import State, SurveyedCell
+from .cell import Cell, State, SurveyedCell
+
+if TYPE_CHECKING:
+    from ..data.table import Table
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-# Measured on one core of the machine in docs/speed.md; finished trials correct them on another one.
+# Measured on one core of the machine in docs/speed.md.
 START_UP = 3.2
 """Seconds until torch and Lightning are imported and the result is shown."""
-FIT, ALONE = 0.02, 0.03
-"""Seconds of a fit, however small it is, and those more of a method that trains the trials of a stack one by one."""
+FIT = 0.02
+"""Seconds of a fit, however small it is."""
 STEP = 0.001
 """Seconds of an optimiser step of one trial, however few rows it has."""
 ROW = {"pretrain": 4e-5, "finetune": 1.6e-5}
@@ -35,8 +37,6 @@ USUAL_COLUMNS, OTHER_COLUMNS = 30, 1300
 EPOCHS = {"pretrain": 24.0, "finetune": 11.0}
 """The mean number of epochs with a patience of 3. It grows in proportion to the patience."""
 TYPICAL_PATIENCE = 3
-TIES = 1.5
-"""How many times as long a phase trains whose patience begins anew at an equally good epoch."""
 TRAINED_SHARE, VALIDATED_SHARE = 0.7, 0.1
 """Of the rows with a label, in random splits; the others are tested."""
 
@@ -50,51 +50,46 @@ class Size(NamedTuple):
 
 TYPICAL_SIZE = Size(1000, 20)
 """Assumed of data whose size nobody knows before they are loaded."""
-Phases = dict[str, float]
-"""Processor seconds by phase, ``pretrain`` and ``finetune``."""
 
 
-@dataclass(frozen=True)
-class Group:
+@dataclass(frozen=True, eq=False)
+class Job:
     """Unfinished cells that start from the same pre-training, or one cell that shares none.
 
     Attributes:
-        cells: in the order of the command line.
-        supervised: expected seconds of each cell's supervised phase, for all trials that it lacks.
-        pretraining: expected seconds of their pre-training.
-        n_to_train: trials of it that must be trained; the others that are missing are in the cache.
+        surveyed: the cells, in the order of the command line.
+        cell_seconds: expected of the trials that each cell lacks, with an equal part of the pre-training; by its key.
+        trials: those to train; None for all that each cell lacks.
     """
 
-    cells: list[SurveyedCell]
-    supervised: list[float]
-    pretraining: float = 0.0
-    n_to_train: int = 0
+    surveyed: list[SurveyedCell]
+    cell_seconds: dict[str, float]
+    trials: Sequence[int] | None = None
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [each.cell for each in self.surveyed]
 
     @property
     def seconds(self) -> float:
-        return self.pretraining + sum(self.supervised)
+        return sum(self.cell_seconds.values())
 
     @property
     def missing(self) -> list[int]:
         """The trials that any of its cells lacks, in order."""
-        return sorted(frozenset().union(*(each.missing for each in self.cells)))
+        return sorted(frozenset().union(*(each.missing for each in self.surveyed)))
 
     @property
     def dataset(self) -> str:
-        return self.cells[0].cell.source.key
-
-    @property
-    def is_pretrained(self) -> bool:
-        return self.cells[0].cell.pretraining_key is not None
+        return self.cells[0].source.key
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All cells of a run, the groups of those that are left to train, and the known sizes of data by source key."""
+    """All cells of a run, and the jobs of those that are left to train, in the order in which they are best trained."""
 
     surveyed: Sequence[SurveyedCell]
-    groups: list[Group]
-    sizes: Mapping[str, Size]
+    jobs: list[Job]
 
     @property
     def unfinished(self) -> list[SurveyedCell]:
@@ -103,94 +98,77 @@ class Plan:
     @property
     def seconds(self) -> float:
         """The processor seconds of a command that trains what is left; none if nothing is."""
-        return START_UP + sum(group.seconds for group in self.groups) if self.groups else 0.0
+        return START_UP + sum(job.seconds for job in self.jobs) if self.jobs else 0.0
 
     def cell_seconds(self) -> dict[str, float]:
-        """Expected seconds by the key of the cell. Cells that share a pre-training have equal parts of it."""
-        expected = {}
-        for group in self.groups:
-            for each, seconds in zip(group.cells, group.supervised, strict=True):
-                expected[each.cell.key] = seconds + group.pretraining / len(group.cells)
+        """Expected seconds by the key of the cell."""
+        expected = dict[str, float]()
+        for job in self.jobs:
+            expected |= job.cell_seconds
         return expected
 
 
-def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None) -> Plan:
+def make_plan(surveyed: Sequence[SurveyedCell], tables: "Mapping[str, Table] | None" = None) -> Plan:
     """Find out what is left to train, and how much processor time that takes.
 
     Args:
         surveyed: the cells as the store has them. It knows the sizes of tables that earlier runs loaded.
-        sizes: of tables that are loaded, by the key of their source.
+        tables: those that are loaded, by the key of their source.
     """
-    # A table that is loaded is surer than a note on it, so its size is kept.
-    known = dict(sizes or {})
+    sharing = dict[object, list[SurveyedCell]]()
     for each in surveyed:
-        # From what this user's runs have seen to what is known of a public dataset.
-        seen = (each.data.n_rows, each.data.n_columns) if each.data else each.cell.source.known_size
-        if size := seen or each.cell.config.dataset.size:
-            known.setdefault(each.cell.source.key, Size(*size))
-    # Finished cells are priced too: their records show how far the estimates are off.
-    expected = [seconds_of_trial(each.cell.config, known.get(each.cell.source.key, TYPICAL_SIZE)) for each in surveyed]
-    pace = _pace(surveyed, expected)
-    sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
-    for place, (each, phases) in enumerate(zip(surveyed, expected, strict=True)):
         if each.state is not State.FINISHED:
-            paced = {phase: seconds * pace for phase, seconds in phases.items()}
-            # A cell that shares nothing is a group of its own. Without a cache nothing is shared.
+            # A cell that shares nothing is a job of its own. Without a cache nothing is shared.
             shared = each.cell.pretraining_key if each.cell.config.cache.max_gb else None
-            sharing.setdefault(shared or place, []).append((each, paced))
-    return Plan(surveyed, [_group(together) for together in sharing.values()], known)
+            sharing.setdefault(shared or each.cell.place, []).append(each)
+    jobs = [_job(cells, tables or {}) for cells in sharing.values()]
+    longest_first = sorted(jobs, key=lambda job: job.seconds, reverse=True)
+    # Jobs of one dataset stand side by side, so that it is loaded once.
+    datasets = list(dict.fromkeys(job.dataset for job in longest_first))
+    return Plan(surveyed, sorted(longest_first, key=lambda job: datasets.index(job.dataset)))
 
 
-def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
-    """The group of cells that start from one pre-training, with the seconds of a trial of each."""
-    group = Group([each for each, _ in together], [each.n_missing * phases["finetune"] for each, phases in together])
-    first = group.cells[0]
-    if not group.is_pretrained:
-        return group
+def _job(surveyed: list[SurveyedCell], tables: "Mapping[str, Table]") -> Job:
+    """The job of cells that start from one pre-training."""
+    first, job = surveyed[0], Job(surveyed, {})
+    missing, size = job.missing, _size(first, tables.get(job.dataset))
     # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
-    store = first.cell.pretraining(first.data) if first.data else None
-    n = len(store.missing(group.missing) if store else group.missing)
-    seconds = n * max(phases["pretrain"] for _, phases in together)
-    return Group(group.cells, group.supervised, seconds, n)
+    if first.data is not None and (store := first.cell.pretraining(first.data)) is not None:
+        missing = store.missing(missing)
+    for each in surveyed:
+        pretrain, finetune = seconds_of_trial(each.cell.config, size)
+        job.cell_seconds[each.cell.key] = len(missing) / len(surveyed) * pretrain + each.n_missing * finetune
+    return job
 
 
-def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> float:
-    """The processor time that the finished trials took over the expected one."""
-    recorded = planned = 0.0
-    # The ratio of sums weights long trials most, which decide how long a run takes.
-    for each, phases in zip(surveyed, expected, strict=True):
-        for phase, seconds in phases.items():
-            # A record has no seconds of a phase that its trial did without.
-            spent = [taken for taken in each.rows.column(f"{phase}_seconds") if taken is not None]
-            recorded += sum(spent)
-            planned += len(spent) * seconds
-    # Records of 0 seconds tell nothing, and would make the rest of the run free.
-    return recorded / planned if recorded and planned else 1.0
+def _size(surveyed: SurveyedCell, table: "Table | None") -> Size:
+    """The size of a cell's data, from what is surest to what is known of a public dataset."""
+    if table is not None:
+        return Size(table.n_rows, len(table.columns))
+    if surveyed.data is not None:
+        return Size(surveyed.data.n_rows, surveyed.data.n_columns)
+    return Size(*(surveyed.cell.source.known_size or surveyed.cell.config.dataset.size or TYPICAL_SIZE))
 
 
-def seconds_of_trial(config: Config, size: Size) -> Phases:
-    """The processor seconds that one trial of a cell is expected to take on a table of this size."""
-    trained, method = TRAINED_SHARE * size.n_rows, config.part("method")
+def seconds_of_trial(config: Config, size: Size) -> tuple[float, float]:
+    """The processor seconds of pre-training and of the supervised phase that one trial of a cell is expected to take
+    on a table of this size."""
+    rows, pretraining = TRAINED_SHARE * size.n_rows, 0.0
     # `semi25` has the option `labelled`, a share; `few` has `labels`, a number or a share.
     asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
     # A table may have fewer rows than `few` asks for; it is refused only once it is loaded.
-    labelled = min(asked * trained if asked <= 1 else asked, trained)
-    phases = {}
+    labelled = min(asked * rows if asked <= 1 else asked, rows)
     if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
-        rows = min(trained, config.pretrain.rows or math.inf)
-        phases["pretrain"] = _fit(config, config.pretrain, "pretrain", rows, size.n_columns)
+        seen = min(rows, config.pretrain.rows or rows)
+        pretraining = _fit(config, config.pretrain, "pretrain", seen, size.n_columns)
+    method = config.part("method")
     # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
         fit, thousand_rows = method.typical_seconds
-        phases["finetune"] = fit + thousand_rows * size.n_columns / USUAL_COLUMNS * labelled / 1000
-        return phases
-    if method.needs_unlabelled_rows:
-        # Rows get labels from fit to fit, until most have one.
-        labelled = (labelled + trained) / 2
-    fit = _fit(config, config.finetune.fit_to_rows(round(labelled)), "finetune", labelled, size.n_columns)
-    phases["finetune"] = method.typical_fits * (fit + ALONE * method.trains_each_alone)
-    return phases
+        return pretraining, fit + thousand_rows * size.n_columns / USUAL_COLUMNS * labelled / 1000
+    settings = config.finetune.fit_to_rows(round(labelled))
+    return pretraining, method.typical_fits * _fit(config, settings, "finetune", labelled, size.n_columns)
 
 
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, n_columns: int) -> float:
@@ -212,13 +190,9 @@ def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
     25.0
     """
     first, last = settings.epochs(steps)
-    if math.isinf(settings.stops_after):
-        return float(last)
-    # `EPOCHS` was measured with the typical patience and a validation after every epoch.
-    waits = settings.stops_after / (TYPICAL_PATIENCE + 1) * settings.validate_every
-    if settings.ties == "last":
-        waits *= TIES
-    return max(float(first), min(EPOCHS[phase] * waits, float(last)))
+    # Infinite where no trial stops early.
+    usual = EPOCHS[phase] * settings.stops_after / (TYPICAL_PATIENCE + 1)
+    return float(max(first, min(usual, last)))
 
 
 def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
@@ -236,34 +210,15 @@ def sentences(plan: Plan) -> list[str]:
     n_trials = sum(each.n_missing for each in plan.unfinished)
     left = f"{counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
     lines = [f"{counted(len(plan.surveyed), 'cell')}: {counts}; {left}."]
-    shared = [group for group in plan.groups if group.is_pretrained]
-    if shared:
-        n_to_train = sum(group.n_to_train for group in shared)
-        n_kept = sum(len(group.missing) for group in shared) - n_to_train
-        lines.append(
-            f"{counted(len(shared), 'pre-training')} {'serves' if len(shared) == 1 else 'serve'} "
-            f"{counted(sum(len(group.cells) for group in shared), 'cell')}: "
-            f"{n_kept:,} of the trials are in the cache, {n_to_train:,} to train."
-        )
-    if plan.groups:
-        pretraining = sum(group.pretraining for group in plan.groups)
-        # Less than a minute of it is no reason to choose another run.
-        part = f", {about(pretraining)} of it pre-training" if pretraining >= MINUTE else ""
-        lines.append(f"Expected: about {about(plan.seconds)} on one core{part}.")
-    unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
-    if unknown:
-        lines.append(
-            f"The size of {counted(len(unknown), 'dataset')} is not known before it is loaded; "
-            f"{TYPICAL_SIZE.n_rows:,} rows are assumed."
-        )
+    if plan.jobs:
+        lines.append(f"Expected: about {about(plan.seconds)} on one core.")
     return lines
 
 
 def about(seconds: float) -> str:
     """A time as people say it: ``40 s``, ``5 min``, ``3 h``, ``12 days``."""
-    # A unit begins where its number is at least two, and estimates are no finer than ten seconds.
-    if seconds < 1.5 * MINUTE:
-        return f"{max(10, 10 * round(seconds / 10))} s"
-    if seconds < 1.5 * HOUR:
-        return f"{round(seconds / MINUTE)} min"
-    return f"{round(seconds / HOUR)} h" if seconds < 2 * DAY else f"{round(seconds / DAY)} days"
+    for unit, length in (("days", DAY), ("h", HOUR), ("min", MINUTE)):
+        if seconds >= 1.5 * length:
+            return f"{round(seconds / length)} {unit}"
+    # Estimates are no finer than ten seconds.
+    return f"{max(10, 10 * round(seconds / 10))} s"

@@ -1,6 +1,6 @@
 """The loop over cells: train the trials that each one lacks, keep them in the store, and show them if asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
@@ -25,15 +25,10 @@ class CellLoop:
 
     Args:
         shown: prints, on standard error by default.
-        stack: a context in which each stack is trained and kept.
     """
 
-    def __init__(
-        self,
-        shown: Screen | None = None,
-        stack: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> None:
-        self._screen, self._stack = shown or screen(stderr=True), stack
+    def __init__(self, shown: Screen | None = None) -> None:
+        self._screen = shown or screen(stderr=True)
         self._said = set[str]()
         self._hashes = dict[Source, str]()
         self._reported = set[tuple[Source, str]]()
@@ -91,10 +86,9 @@ class CellLoop:
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
                 for kept, block in training.stacks(missing):
-                    with self._stack():
-                        record = training.run(kept, block).record(kept)
-                        # Stack by stack, so that a process that is killed loses one at most.
-                        store.add(record, claim)
+                    record = training.run(kept, block).record(kept)
+                    # Stack by stack, so that a process that is killed loses one at most.
+                    store.add(record, claim)
                     for sentence in record.faults:
                         self._say_once(sentence)
         return True

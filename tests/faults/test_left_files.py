@@ -10,10 +10,7 @@ import pytest
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.results import KnownData, keep_failure, known_data, note_data, read_cell, read_failure
 from scarf_lightning.results.index import read_summary
-from scarf_lightning.results.records import sealed
 from scarf_lightning.sweeping.cell import State, survey
-from scarf_lightning.sweeping.jobs import Job, read_job, write_jobs
-from scarf_lightning.sweeping.slurm import ARRAY, known_arrays
 from tests.cells import finish, results_in, some_cell
 from tests.results.test_notes import SomeSource
 
@@ -29,8 +26,6 @@ RUINS: dict[str, Callable[[bytes], bytes]] = {
 }
 Left = tuple[Path, Callable[[], object], object]
 """A file, what reads it, and what the reader gives where the file cannot be used."""
-NAMED = object()
-"""The reader raises a sentence that names the file."""
 
 
 def data_note(folder: Path) -> Left:
@@ -52,18 +47,6 @@ def failure(folder: Path) -> Left:
     return file, names_the_file, True
 
 
-def job(folder: Path) -> Left:
-    (file,) = write_jobs([Job([some_cell("seed=0")], 1.0)], folder).glob("*.json")
-    return file, lambda: read_job(str(file)), NAMED
-
-
-def job_array(folder: Path) -> Left:
-    file = folder / "chunks" / "some" / ARRAY
-    file.parent.mkdir(parents=True)
-    file.write_text(sealed({"number": 17, "cells": ["a"]}))
-    return file, lambda: known_arrays(folder), {}
-
-
 def summary(folder: Path) -> Left:
     cell = some_cell("seed=0", paths=results_in(folder))
     place = finish(cell).folder
@@ -83,7 +66,7 @@ def trials(folder: Path) -> Left:
     return file, lambda: survey([cell])[0].state, State.WAITING
 
 
-LEFT = (data_note, failure, job, job_array, summary, description, trials)
+LEFT = (data_note, failure, summary, description, trials)
 
 
 @pytest.mark.parametrize("ruin", RUINS)
@@ -101,11 +84,6 @@ def test_a_file_that_is_torn_or_another_is_left_out_or_named(
             warnings.simplefilter("ignore", RecordWarning)
             return read()
 
-    assert expected is not NAMED or is_read()
     file.write_bytes(RUINS[ruin](content))
 
-    if expected is NAMED:
-        with pytest.raises(UsageError, match=f"^{file} cannot be used"):
-            is_read()
-    else:
-        assert is_read() == expected
+    assert is_read() == expected

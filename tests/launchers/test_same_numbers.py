@@ -91,7 +91,7 @@ def test_where_there_is_no_scheduler_slurm_says_so(tmp_path: Path, monkeypatch: 
     ran = train("trials=1", "pretrain=none", "hydra/launcher=slurm", *TINY_CONTROL, cwd=tmp_path)
 
     said = (
-        "hydra/launcher=slurm needs Slurm's programs, and there is no sbatch here; run this on a login node, or leave "
+        "hydra/launcher=slurm needs Slurm's programs, and there is no squeue here; run this on a login node, or leave "
     )
     assert (ran.returncode, ran.stderr) == (2, f"{said}hydra/launcher out.\n")
     # The launchers of the presets are those that are tried here.

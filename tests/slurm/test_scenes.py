@@ -18,8 +18,7 @@ pytestmark = pytest.mark.slurm
 TRIALS, CELLS = 4, 3
 N_RECORDS = TRIALS * CELLS
 SWEEP = ["-m", "plugins=[paced]", "method=paced", "seed=0,1,2", "pretrain=none", f"trials={TRIALS}",
-         "trainer.trials_per_stack=1", "trainer=cpu", "finetune.patience=null", "finetune.max_epochs=5",
-         "chunk.minutes=0"]  # fmt: skip
+         "trainer.trials_per_stack=1", "trainer=cpu", "finetune.patience=null", "finetune.max_epochs=5"]  # fmt: skip
 """Three tasks of four stacks."""
 PACED = """
 import os
@@ -41,7 +40,7 @@ class Paced(SingleFitMethod):
 """Ordinary training that waits in each step: a stack takes as long as a scene needs, and leaves the cores to others."""
 STEPS = 20
 """Of a stack: five epochs of four mini-batches."""
-ON_SLURM = ["hydra/launcher=slurm", "hydra.launcher.mem_gb=null"]
+ON_SLURM = ["hydra/launcher=slurm", "hydra.launcher.mem_gb=null", "hydra.launcher.least_min=0"]
 WITHIN = 600.0
 MINUTES = 30
 Begun = Callable[..., subprocess.Popen[str]]
@@ -87,11 +86,6 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
         return started(*SWEEP, *ON_SLURM, *options, cwd=tmp_path)
 
     return begin
-
-
-def logs(results: Path) -> str:
-    """The text that tasks printed."""
-    return "".join(log.read_text(encoding="utf-8") for log in results.glob("chunks/*/*.log"))
 
 
 def assert_whole(ran: Process, tmp_path: Path, expected: Path, cluster: Cluster) -> None:
@@ -148,11 +142,11 @@ def test_a_preempted_task_keeps_its_place(
 
 
 def test_a_task_out_of_time_goes_on(cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path) -> None:
-    """Slurm tells a task of two minutes of its end after 50 to 80 seconds, and four stacks take more than 100."""
-    with begun("hydra.launcher.timeout_min=2", seconds=25.0) as process:
-        assert soon(lambda: "in the queue again" in logs(tmp_path / "results"), WITHIN)
+    """Slurm ends a task of a minute, in which four stacks do not end; what they left is in another array."""
+    with begun("hydra.launcher.timeout_min=1", seconds=30.0) as process:
         ran = ended(process, minutes=MINUTES)
 
+    assert ran.stderr.count("The job array has ") > 1
     assert_whole(ran, tmp_path, calm, cluster)
 
 

@@ -120,7 +120,7 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
         ("method=scarf_augment pretrain=scarf", "method=scarf_augment does not go with pretrain=scarf: it is never "
          "pre-trained; use none."),
         *((f"{name}=1,2", f"{name}=1,2: {name} is one for the whole run; give it one value.")
-          for name in ("sweeps", "trials", "plan", "force", "vary", "chunk.minutes")),
+          for name in ("sweeps", "trials", "plan", "force", "vary", "chunk.file")),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_sentence_that_names_the_option(asked: str, start: str) -> None:

@@ -7,18 +7,16 @@ import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scarf_lightning.errors import RecordWarning, UsageError
-from scarf_lightning.options.run_settings import ChunkSettings
-from scarf_lightning.results.files import write_whole
-from scarf_lightning.results.records import sealed
+from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping import slurm
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.jobs import read_job
-from scarf_lightning.sweeping.plan import make_plan
-from scarf_lightning.sweeping.slurm import Array, Detached, Slurm, SlurmOptions, is_in_queue, known_arrays
+from scarf_lightning.sweeping.plan import Job
+from scarf_lightning.sweeping.slurm import Detached, Slurm, SlurmOptions, is_in_queue
 from tests.cells import some_cell
 
 SCRIPT = """\
@@ -62,23 +60,21 @@ class Programs:
 def programs(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     monkeypatch.setenv("PATH", f"{in_tmp / 'bin'}:{os.environ['PATH']}")
     made = Programs(in_tmp, f"{sys.executable} -IS")
-    made.answer("sbatch", "17\n")
-    made.answer("squeue", "17_0\n17_1\n", "17_1\n", "")
+    # Nothing is in the queue before, two tasks and one after.
+    made.answer("squeue", "", "17_0\n17_1\n", "17_1\n", "")
+    monkeypatch.setattr(slurm, "LOOK_EVERY", 0.0)
     return made
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "LOOK_EVERY", 0.0)
-
-
 def cells(n: int) -> list[Cell]:
-    return [some_cell(f"seed={seed}", seed=seed, chunk=ChunkSettings(minutes=0)) for seed in range(n)]
+    return [some_cell(f"seed={seed}", seed=seed) for seed in range(n)]
 
 
-def launch(n: int, said: list[str] | None = None, **chosen: object) -> None:
-    options = SlurmOptions(**chosen)  # type: ignore[arg-type]
-    Slurm(options, (said if said is not None else []).append)(make_plan(survey(cells(n))).groups)
+def launch(n: int, said: list[str] | None = None, seconds: float = 1.0, **chosen: Any) -> None:
+    """A command with so many cells, of so many expected seconds each."""
+    options = SlurmOptions(**{"least_min": 0.0} | chosen)
+    jobs = [Job(survey([cell]), {cell.key: seconds}) for cell in cells(n)]
+    Slurm(options, ["seed=0,1"], (said if said is not None else []).append)(jobs)
 
 
 def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs) -> None:
@@ -86,61 +82,65 @@ def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs) -> None
     launch(2, said, partition="fast", mem_gb=1.5, sbatch=["--exclude=n7"])
 
     (submitted,) = programs.calls("sbatch")
-    assert submitted[0] == "--parsable"
-    asked = {argument.partition("=")[0]: argument.partition("=")[2] for argument in submitted[1:-1]}
-    assert asked["--array"] == "0-1%256"
+    asked = {argument.partition("=")[0]: argument.partition("=")[2] for argument in submitted[:-1]}
+    assert (asked["--array"], asked["--time"]) == ("0-1%256", "30")
     assert (asked["--partition"], asked["--mem"]) == ("fast", "1500M")
     assert asked["--exclude"] == "n7"
     assert "--requeue" in asked
-    assert len(programs.calls("squeue")) == 3
-    assert said == ["The job array 17 has 2 tasks."]
+    assert [call[-1] for call in programs.calls("squeue")] == [f"--name={asked['--job-name']}"] * 4
+    assert said == ["The job array has 2 tasks."]
     assert not Path("results/chunks").exists()
 
 
+@pytest.mark.parametrize(
+    ("n", "seconds", "chosen", "n_tasks", "minutes"),
+    [
+        (60, 60.0, {"least_min": 20.0}, 3, 60),
+        (3, 7200.0, {"least_min": 20.0}, 3, 360),
+        (3, 7200.0, {"timeout_min": 50}, 3, 50),
+        (1500, 60.0, {}, 750, 30),
+    ],
+    ids=["short ones are joined", "three times as long", "as the user asks", "no more than an array takes"],
+)
+def test_tasks_are_worth_their_place_in_the_queue(
+    n: int, seconds: float, chosen: dict[str, Any], n_tasks: int, minutes: int, programs: Programs
+) -> None:
+    launch(n, seconds=seconds, **chosen)
+
+    (submitted,) = programs.calls("sbatch")
+    assert f"--array=0-{n_tasks - 1}%256" in submitted
+    assert f"--time={minutes}" in submitted
+
+
 def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
-    with pytest.raises(Detached, match=r"^The job array 17 is in the queue with 2 cells\."):
+    with pytest.raises(Detached, match=r"^The job array scarf-\w+ is in the queue with 2 cells\."):
         launch(2, detach=True)
 
-    ((folder, array),) = known_arrays(tmp_path / "results").items()
-    assert array == Array(17, [cell.key for cell in cells(2)])
+    (folder,) = (tmp_path / "results" / "chunks").iterdir()
     for place, cell in enumerate(cells(2)):
-        assert [each.key for each in read_job(str(folder / f"{place:05d}.json"))] == [cell.key]
+        assert [each.key for each in read_job(folder / f"{place:05d}.json")] == [cell.key]
     script = (folder / "task.sh").read_text(encoding="utf-8")
-    assert re.search(r"^exec \S*python\S* -m scarf_lightning.cli.job \S+/chunks/[0-9a-f]{32}$", script, re.MULTILINE)
+    assert re.search(
+        r"^exec \S*python\S* -m scarf_lightning.cli.job \S+/chunks/scarf-[0-9a-f]{16}$", script, re.MULTILINE
+    )
 
 
-def test_an_array_in_the_queue_is_waited_for_before_another_is_submitted(programs: Programs, tmp_path: Path) -> None:
+def test_an_array_in_the_queue_is_waited_for_before_another_is_submitted(programs: Programs) -> None:
     with pytest.raises(Detached):
         launch(2, detach=True)
-    programs.answer("squeue", "17_0\n17_1\n", "17_0\n", "")
     said: list[str] = []
-    launch(3, said)
+    launch(2, said)
 
     assert len(programs.calls("sbatch")) == 1
-    assert said == ["Waiting for the job array 17, which an earlier command left in the queue."]
-    assert known_arrays(tmp_path / "results") == {}
+    (sentence,) = said
+    assert re.match(r"Waiting for the job array scarf-\w+, which an earlier command left", sentence)
+    assert not Path("results/chunks").exists()
 
 
-@pytest.mark.parametrize("number", ["17", "--user=root", -1, None, 17.5])
-def test_what_is_no_number_of_an_array_reaches_none_of_slurms_programs(
-    number: object, programs: Programs, tmp_path: Path
-) -> None:
-    note = tmp_path / "results" / "chunks" / "some" / slurm.ARRAY
-    write_whole(note, sealed({"number": number, "cells": [cell.key for cell in cells(1)]}))
+def test_an_array_that_slurm_refuses_is_said_and_leaves_nothing(programs: Programs) -> None:
+    programs.answer("sbatch", "error no such partition")
 
-    with pytest.warns(RecordWarning, match=rf"^{note} is left out: it names no job array"):
-        launch(1)
-
-    assert not any(str(number) in call for call in programs.calls("squeue")[:-1])
-    assert not any(f"--jobs={number}" in call for call in programs.calls("squeue") if number != "17")
-    assert note.exists()
-
-
-@pytest.mark.parametrize("printed", ["", "Submitted batch job 17\n", ";cluster\n"])
-def test_an_array_of_no_number_is_refused_and_leaves_nothing(printed: str, programs: Programs) -> None:
-    programs.answer("sbatch", printed)
-
-    with pytest.raises(UsageError, match=r"^sbatch printed '.*' in place of a job's number; see `squeue --me`\.$"):
+    with pytest.raises(UsageError, match=r"^sbatch: no such partition$"):
         launch(1)
 
     assert not Path("results/chunks").exists()
@@ -151,25 +151,24 @@ def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(slurm.time, "sleep", interrupted)
-    programs.answer("squeue", "17_0\n", "")
+    programs.answer("squeue", "", "17_0\n", "")
 
     with pytest.raises(KeyboardInterrupt):
         launch(2)
 
-    assert programs.calls("scancel") == [["17"]]
+    ((cancelled,),) = programs.calls("scancel")
+    assert cancelled.startswith("--name=scarf-")
     assert not Path("results/chunks").exists()
 
 
-def test_the_log_of_tasks_that_finish_nothing_is_named(
-    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def print_an_error(*_: object) -> None:
-        (folder,) = known_arrays(tmp_path / "results")
+def test_the_log_of_tasks_that_finish_nothing_is_named(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def print_an_error(_: object) -> None:
+        (folder,) = Path("results/chunks").absolute().iterdir()
         (folder / "0.log").write_text("bash: module: command not found\n", encoding="utf-8")
 
     monkeypatch.setattr(slurm, "_wait", print_an_error)
 
-    with pytest.raises(RuntimeError, match=r"^No task of the job array 17 finished a cell; see .*/0\.log$"):
+    with pytest.raises(RuntimeError, match=r"^no task of the job array finished a cell; see .*/0\.log$"):
         launch(1)
 
 
@@ -177,7 +176,7 @@ def test_where_slurm_is_not_installed_a_sentence_says_so(in_tmp: Path, monkeypat
     monkeypatch.setenv("PATH", str(in_tmp))
 
     with pytest.raises(UsageError, match=r"there is no squeue here; run this on a login node"):
-        is_in_queue("17")
+        is_in_queue("scarf-1")
 
 
 def test_options_have_limits() -> None:

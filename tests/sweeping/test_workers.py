@@ -3,12 +3,13 @@
 import errno
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,9 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping import workers
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.jobs import Job, TrainCells
-from scarf_lightning.sweeping.plan import Plan, make_plan
+from scarf_lightning.sweeping.plan import Job, Plan, make_plan
 from scarf_lightning.sweeping.workers import Workers, crew
-from tests.cells import some_cell
+from tests.cells import some_cell, some_config
 from tests.processes import is_alive, soon
 
 pytestmark = pytest.mark.usefixtures("in_tmp")
@@ -27,91 +27,71 @@ pytestmark = pytest.mark.usefixtures("in_tmp")
 ON_CPU, ON_ANY = TrainerSettings(accelerator="cpu"), TrainerSettings(accelerator="auto")
 
 
-def cells(n: int, **chosen: object) -> list[Cell]:
-    """Cells that share nothing."""
-    return [some_cell(f"seed={seed}", seed=seed, trainer=ON_CPU, pretrain="none", **chosen) for seed in range(n)]
-
-
 def jobs(n: int) -> list[Job]:
-    return [Job([cell], 1.0) for cell in cells(n)]
+    """Jobs of a cell each."""
+    cells = [some_cell(f"seed={seed}", seed=seed, trainer=ON_CPU, pretrain="none") for seed in range(n)]
+    return make_plan(survey(cells)).jobs
 
 
-def plan_of(n: int) -> Plan:
-    return make_plan(survey(cells(n)))
-
-
-@dataclass
-class OnGpus:
+def machine(n_gpus: int = 1, *, exact: bool = False) -> Any:
     """The training of a machine with GPUs."""
-
-    n_gpus: int = 1
-    has_begun: bool = False
-    exact: bool = False
-
-    def gpus(self, settings: TrainerSettings) -> list[int]:
-        return [] if settings.accelerator == "cpu" else list(range(self.n_gpus))
-
-    def has_begun_cuda(self) -> bool:
-        return self.has_begun
-
-    def is_exact(self, settings: TrainerSettings) -> bool:
-        return self.exact
-
-    def imported(self) -> TrainCells:
-        raise AssertionError
-
-
-class TestNumber:
-    @pytest.fixture(autouse=True)
-    def large_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(workers, "usable_cores", lambda: 4)
-        monkeypatch.setattr(workers, "free_memory", lambda: [10 * workers.BYTES_A_WORKER])
-        monkeypatch.setattr(workers, "SECONDS_A_WORKER", 1e-6)
-
-    def number(self, n_cells: int, training: OnGpus | None = None, **chosen: object) -> int:
-        config = replace(cells(1)[0].config, **chosen)  # type: ignore[arg-type]
-        return crew(config, plan_of(n_cells), training or OnGpus())[0]
-
-    @pytest.mark.parametrize(
-        ("n_cells", "machine", "chosen", "expected"),
-        [
-            # One a core, and none without a cell to train.
-            (10, OnGpus(), {}, 4),
-            (3, OnGpus(), {}, 3),
-            (10, OnGpus(), {"workers": 7}, 7),
-            (3, OnGpus(), {"workers": 7}, 3),
-            (10, OnGpus(), {"workers": 1}, 1),
-            # Where numbers do not depend on it, one a trial: these cells have two.
-            (1, OnGpus(exact=True), {}, 2),
-            (2, OnGpus(exact=True), {}, 4),
-            (3, OnGpus(exact=True), {"workers": 7}, 6),
-            (5, OnGpus(exact=True), {}, 4),
-            # One a GPU, where GPUs train.
-            (10, OnGpus(), {"trainer": ON_ANY}, 1),
-            (10, OnGpus(3), {"trainer": ON_ANY}, 3),
-            (2, OnGpus(3), {"trainer": ON_ANY}, 2),
-            (10, OnGpus(3), {"trainer": ON_ANY, "workers": 2}, 2),
-            # One where this process has begun CUDA.
-            (10, OnGpus(3, has_begun=True), {"trainer": ON_ANY}, 1),
-            (10, OnGpus(3, has_begun=True), {"trainer": ON_CPU}, 4),
-        ],
+    return SimpleNamespace(
+        gpus=lambda settings: [] if settings.accelerator == "cpu" else list(range(n_gpus)), is_exact=lambda _: exact
     )
-    def test_as_many_as_cores_gpus_and_cells_allow(
-        self, n_cells: int, machine: OnGpus, chosen: dict[str, object], expected: int
-    ) -> None:
-        assert self.number(n_cells, machine, **chosen) == expected
 
-    def test_where_cuda_has_begun_several_are_refused(self) -> None:
-        with pytest.raises(UsageError, match=r"^workers=2 is not possible here: this process has computed on a GPU"):
-            self.number(10, OnGpus(3, has_begun=True), trainer=ON_ANY, workers=2)
 
-    def test_no_more_than_time_and_memory_allow(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for times, number in ((0.5, 1), (2.9, 2), (50.0, 4)):
-            free = [1 << 60, int(times * workers.BYTES_A_WORKER)]
-            monkeypatch.setattr(workers, "free_memory", lambda free=free: free)
-            assert self.number(10) == number
-        monkeypatch.setattr(workers, "SECONDS_A_WORKER", sum(group.seconds for group in plan_of(10).groups) / 2)
-        assert self.number(10) == 2
+@pytest.fixture
+def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "usable_cores", lambda: 4)
+    monkeypatch.setattr(workers, "free_memory", lambda: [10 * workers.BYTES_A_WORKER])
+
+
+def number(n_cells: int, training: Any = None, **chosen: Any) -> int:
+    """Of workers for so many cells of two trials each."""
+    config = some_config(**{"trainer": ON_CPU} | chosen)
+    return len(crew(config, Plan([], jobs(n_cells)), training or machine()))
+
+
+@pytest.mark.usefixtures("four_cores")
+@pytest.mark.parametrize(
+    ("n_cells", "training", "chosen", "expected"),
+    [
+        # One a core, and none without a cell to train.
+        (10, machine(), {}, 4),
+        (3, machine(), {}, 3),
+        (10, machine(), {"workers": 7}, 7),
+        (3, machine(), {"workers": 7}, 3),
+        (10, machine(), {"workers": 1}, 1),
+        # Where numbers do not depend on it, one a trial: these cells have two.
+        (1, machine(exact=True), {}, 2),
+        (3, machine(exact=True), {"workers": 7}, 6),
+        (5, machine(exact=True), {}, 4),
+        # One a GPU, where GPUs train.
+        (10, machine(1), {"trainer": ON_ANY}, 1),
+        (10, machine(3), {"trainer": ON_ANY}, 3),
+        (2, machine(3), {"trainer": ON_ANY}, 2),
+        (10, machine(3), {"trainer": ON_ANY, "workers": 2}, 2),
+        # Threads are of one process.
+        (10, machine(), {"trainer": TrainerSettings(accelerator="cpu", threads=2)}, 1),
+    ],
+)
+def test_there_are_as_many_as_cores_gpus_and_cells_allow(
+    n_cells: int, training: Any, chosen: dict[str, Any], expected: int
+) -> None:
+    assert number(n_cells, training, **chosen) == expected
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_several_are_refused_where_one_has_several_threads() -> None:
+    with pytest.raises(UsageError, match=r"^workers=2 is not possible here: trainer\.threads=2"):
+        number(10, trainer=TrainerSettings(accelerator="cpu", threads=2), workers=2)
+
+
+@pytest.mark.usefixtures("four_cores")
+@pytest.mark.parametrize(("times", "expected"), [(0.5, 1), (2.9, 2), (50.0, 4)])
+def test_there_are_no_more_than_memory_allows(times: float, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "free_memory", lambda: [1 << 60, int(times * workers.BYTES_A_WORKER)])
+    assert number(10) == expected
 
 
 class Log:
@@ -136,124 +116,136 @@ def log(tmp_path: Path) -> Log:
 @contextmanager
 def training(
     log: Log,
-    number: int,
+    n: int,
     then: Callable[[Cell], object] = lambda cell: None,
     say: Callable[[str], None] = print,
     gpus: Sequence[int] = (),
-) -> Iterator[Callable[[Sequence[Job]], None]]:
-    """Workers that write down which process trains which cell, and what trains jobs by them."""
+) -> Iterator[Workers]:
+    """Workers that write down which process trains which cell."""
 
-    def train(trained: Sequence[Cell], trials: Sequence[int] | None = None) -> None:
+    def train(trained: Sequence[Cell], trials: Sequence[int] | None) -> None:
         for cell in trained:
             log.add(os.getpid(), cell.config.seed)
             then(cell)
 
-    with Workers(number, SimpleNamespace(imported=lambda: train), say, gpus=gpus) as workers:  # type: ignore[arg-type]
-        yield workers.train
+    training: Any = SimpleNamespace(imported=lambda: train)
+    with Workers(gpus or [None] * n, training, say) as workers:
+        yield workers
 
 
-class TestTraining:
-    def test_each_job_of_one_launch_after_the_other_is_trained_once_by_another_process(self, log: Log) -> None:
-        with training(log, 2, lambda _: time.sleep(0.02)) as launch:
-            launch(jobs(5))
-            launch(jobs(3))
+def test_each_job_of_one_launch_after_the_other_is_trained_once_by_another_process(log: Log) -> None:
+    ended: list[Cell] = []
+    with training(log, 2, lambda _: time.sleep(0.02)) as run:
+        run.tell = ended.append
+        run.train(jobs(5))
+        run.train(jobs(3))
 
-        assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2, 2, 3, 4]
-        assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
-
-    def test_each_worker_trains_on_a_gpu_of_its_own(self, log: Log) -> None:
-        def gpus() -> dict[str, str]:
-            return {pid: word for pid, word in log.lines() if word.startswith("gpu")}
-
-        def train(cell: Cell) -> None:
-            log.add(os.getpid(), f"gpu{cell.config.trainer.device}")
-            # The first one dies, and its GPU is that of the next one.
-            if cell.config.seed == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            # Each worker leaves a cell for the other one.
-            soon(lambda: len(gpus()) >= 2)
-
-        with training(log, 2, train, gpus=(4, 7)) as launch:
-            launch(jobs(6))
-
-        assert set(gpus().values()) == {"gpu4", "gpu7"}
-        changed = {(pid, word) for pid, word in log.lines() if word.startswith("gpu")}
-        assert len(changed) == len(gpus()), "no worker changes its GPU"
+    assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2, 2, 3, 4]
+    assert sorted(cell.config.seed for cell in ended) == [0, 0, 1, 1, 2, 2, 3, 4]
+    assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
 
 
-class TestEnding:
-    def test_a_worker_that_gets_sigterm_ends_although_lightning_answers_it_where_nobody_does(self, log: Log) -> None:
-        def wait(cell: Cell) -> None:
-            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-            if cell.config.seed == 1:
-                os.kill(os.getpid(), signal.SIGTERM)
-                time.sleep(60)
+def test_each_worker_trains_on_a_gpu_of_its_own(log: Log) -> None:
+    def gpus() -> dict[str, str]:
+        return {pid: word for pid, word in log.lines() if word.startswith("gpu")}
 
-        said: list[str] = []
-        with training(log, 1, wait, said.append) as launch:
-            launch(jobs(3))
+    def train(cell: Cell) -> None:
+        log.add(os.getpid(), f"gpu{cell.config.trainer.device}")
+        # The first one dies, and its GPU is that of the next one.
+        if cell.config.seed == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        # Each worker leaves a cell for the other one.
+        soon(lambda: len(gpus()) >= 3)
 
-        assert [seed for _, seed in log.lines()] == ["0", "1", "2"]
-        assert said == ["A worker ended early (killed by SIGTERM); its cells go on from their last finished stack."]
+    with training(log, 2, train, gpus=(4, 7)) as run:
+        run.train(jobs(6))
 
-    def test_a_killed_worker_is_named_and_the_other_jobs_are_trained(self, log: Log) -> None:
-        said: list[str] = []
-
-        def die(cell: Cell) -> None:
-            if cell.config.seed == 1:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        with training(log, 2, die, said.append) as launch:
-            launch(jobs(5))
-            launch(jobs(1))  # the run launches cells again that are not finished
-
-        trained = {int(seed) for _, seed in log.lines()}
-        assert trained == {0, 1, 2, 3, 4}
-        assert [seed for _, seed in log.lines()].count("1") == 1, "the run launches it again"
-        assert said == ["A worker ended early (killed by SIGKILL); its cells go on from their last finished stack."]
-
-    def test_an_error_that_is_no_cells_stops_all(self, log: Log) -> None:
-        """Such as a full disk, on which not even the reason of a failure can be kept."""
-
-        def fail(cell: Cell) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device", "results/failures/x.json")
-
-        with training(log, 2, fail) as launch:
-            with pytest.raises(OSError, match="No space left on device"):
-                launch(jobs(60))
-            tried = len(log.lines())
-            with pytest.raises(OSError, match="No space left on device"):
-                launch(jobs(1))
-
-        assert tried < 60
-        assert len(log.lines()) == tried + 1
-
-    @pytest.mark.slow
-    def test_what_ends_the_run_ends_its_workers(self, log: Log) -> None:
-        def interrupted(seconds: float) -> None:
-            with training(log, 2, lambda _: time.sleep(60)) as launch:
-                signal.setitimer(signal.ITIMER_REAL, seconds)
-                launch(jobs(2))
-
-        signal.signal(signal.SIGALRM, _interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            interrupted(0.5)
-
-        assert len(log.lines()) == 2
-        assert not any(is_alive(int(pid)) for pid, _ in log.lines())
-
-    def test_workers_do_not_outlive_a_run_that_is_killed(self, log: Log) -> None:
-        parent = os.fork()
-        if parent == 0:
-            with training(log, 2, lambda _: time.sleep(60)) as launch:
-                launch(jobs(2))
-            os._exit(0)
-        assert soon(lambda: log._file.exists() and len(log.lines()) == 2)
-        os.kill(parent, signal.SIGKILL)
-        os.waitpid(parent, 0)
-
-        assert soon(lambda: not any(is_alive(int(pid)) for pid, _ in log.lines()))
+    assert sorted(gpus().values()) in (["gpu4", "gpu4", "gpu7"], ["gpu4", "gpu7", "gpu7"])
+    changed = {(pid, word) for pid, word in log.lines() if word.startswith("gpu")}
+    assert len(changed) == len(gpus()), "no worker changes its GPU"
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_that_is_ended_is_named_and_the_other_jobs_are_trained(number: signal.Signals, log: Log) -> None:
+    said: list[str] = []
+
+    def die(cell: Cell) -> None:
+        if cell.config.seed == 1:
+            os.kill(os.getpid(), number)
+            time.sleep(60)
+
+    with training(log, 2, die, said.append) as run:
+        run.train(jobs(5))
+        run.train(jobs(1))  # the run launches cells again that are not finished
+
+    assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 2, 3, 4]
+    (sentence,) = said
+    assert sentence.startswith("A worker ended early (")
+    assert "workers=1" in sentence
+
+
+def test_a_worker_that_dies_while_it_waits_is_replaced(log: Log) -> None:
+    with training(log, 1) as run:
+        run.train(jobs(1))
+        ((pid, _),) = log.lines()
+        os.kill(int(pid), signal.SIGKILL)
+        assert soon(lambda: not is_alive(int(pid)))
+        run.train(jobs(3))
+
+    # The job that it was to have is left to the next launch.
+    assert [seed for _, seed in log.lines()] == ["0", "1", "2"]
+
+
+def test_what_a_worker_writes_is_shown_once(log: Log, capsys: pytest.CaptureFixture[str]) -> None:
+    with training(log, 2, lambda _: print("how it was read", file=sys.stderr)) as run:
+        run.train(jobs(4))
+
+    assert capsys.readouterr().err.count("how it was read") == 1
+
+
+def test_an_error_that_is_no_cells_stops_all(log: Log) -> None:
+    """Such as a full disk, on which not even the reason of a failure can be kept."""
+
+    def fail(cell: Cell) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "results/failures/x.json")
+
+    with training(log, 2, fail) as run:
+        with pytest.raises(OSError, match="No space left on device"):
+            run.train(jobs(60))
+        tried = len(log.lines())
+        with pytest.raises(OSError, match="No space left on device"):
+            run.train(jobs(1))
+
+    assert tried < 60
+    assert len(log.lines()) == tried + 1
+
+
+@pytest.mark.slow
+def test_what_ends_the_run_ends_its_workers(log: Log) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def interrupted(seconds: float) -> None:
+        with training(log, 2, lambda _: time.sleep(60)) as run:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            run.train(jobs(2))
+
+    signal.signal(signal.SIGALRM, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(0.5)
+
+    assert len(log.lines()) == 2
+    assert not any(is_alive(int(pid)) for pid, _ in log.lines())
+
+
+def test_workers_do_not_outlive_a_run_that_is_killed(log: Log) -> None:
+    parent = os.fork()
+    if parent == 0:
+        with training(log, 2, lambda _: time.sleep(60)) as run:
+            run.train(jobs(2))
+        os._exit(0)
+    assert soon(lambda: log._file.exists() and len(log.lines()) == 2)
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+
+    assert soon(lambda: not any(is_alive(int(pid)) for pid, _ in log.lines()))

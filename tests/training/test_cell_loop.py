@@ -28,7 +28,7 @@ from scarf_lightning.results import (
 from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep
-from scarf_lightning.sweeping.plan import Group
+from scarf_lightning.sweeping.plan import Job
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.training.cell_loop import CellLoop
 from tests.composing import cells_of, config_of
@@ -44,9 +44,9 @@ def ran(folder: Path, *asked: str) -> str:
     cells, shown = cells_of(*asked, f"paths.results={folder}"), io.StringIO()
     loop = CellLoop(shown=Screen(file=shown, width=1000))
 
-    def launch(groups: Sequence[Group]) -> None:
-        for group in groups:
-            loop.train([each.cell for each in group.cells])
+    def launch(jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            loop.train(job.cells)
 
     run(ExpandedSweep(list(cells)), OwnTraining(), Terminal(), launch)
     return shown.getvalue()

@@ -1,6 +1,7 @@
 """Tables of a user's own, in files: their columns, options, splits and identity."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.expand import ExpandedSweep
-from scarf_lightning.sweeping.jobs import by
+from scarf_lightning.sweeping.jobs import launch_by
 from scarf_lightning.sweeping.run import run
 from tests.composing import cells_of
 
@@ -252,5 +253,5 @@ class TestConfiguration:
 
         cells = cells_of("dataset=csv", *asked.split())
         with pytest.raises(UsageError, match=said):
-            run(ExpandedSweep(cells), OwnTraining(), Terminal(), by(NoLauncher(), "joblib"))  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), OwnTraining(), Terminal(), partial(launch_by, NoLauncher()))  # type: ignore[arg-type]
         assert list(tmp_path.iterdir()) == [tmp_path / "t.csv"]
