@@ -31,6 +31,8 @@ from scarf_lightning.sweeping.folders import CONF
 
 gc.disable()
 torch.set_num_threads(1)
+# One core has no workers, so that a test sees what the training of a run does in this process.
+workers.usable_cores = lambda: 1
 
 # Other packages do the same again and again: Lightning looks for callbacks of all installed packages for each of its
 # trainers, and PyTorch notes who has set a seed for devices that are not there.
@@ -77,8 +79,6 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    # One core has no workers, so that a test sees what the training of a run does in this process.
-    monkeypatch.setattr(workers, "usable_cores", lambda: 1)
     torch.manual_seed(0)
     # The disk need not keep what a test writes.
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
