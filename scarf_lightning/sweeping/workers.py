@@ -28,7 +28,7 @@ from ..options import Config
 from ..results import work_under_claims_of
 from .cell import Cell
 from .jobs import TrainCells, can_be_divided, divided
-from .plan import Job, Plan
+from .plan import START_UP, Job, Plan
 
 if TYPE_CHECKING:
     from ..cli.running import OwnTraining
@@ -43,7 +43,7 @@ Tell = Callable[[Cell], None]
 
 
 def crew(config: Config, plan: Plan, training: "OwnTraining") -> Sequence[int | None]:
-    """The GPU of each worker, None on the processor: as many as ``workers``, or else as cores, memory and jobs allow.
+    """The GPU of each worker, None on the processor: as many as ``workers``, or else as cores, memory and work allow.
 
     Raises:
         UsageError: several workers are asked for where a process cannot be forked.
@@ -61,7 +61,8 @@ def crew(config: Config, plan: Plan, training: "OwnTraining") -> Sequence[int | 
     if wanted is None:
         # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
         memory = min(free_memory(), default=math.inf) / BYTES_A_WORKER
-        wanted = math.floor(min(usable_cores(), memory))
+        # Less work than a start takes is not worth another worker.
+        wanted = math.floor(min(usable_cores(), memory, plan.seconds / START_UP))
     n_jobs = len(plan.jobs)
     if n_jobs < wanted:
         n_jobs = sum(len(job.missing) if can_be_divided(job, training) else 1 for job in plan.jobs)

@@ -44,6 +44,7 @@ def machine(n_gpus: int = 1, *, exact: bool = False) -> Any:
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "usable_cores", lambda: 4)
     monkeypatch.setattr(workers, "free_memory", lambda: [10 * workers.BYTES_A_WORKER])
+    monkeypatch.setattr(workers, "START_UP", 1e-6)
 
 
 def number(n_cells: int, training: Any = None, **chosen: Any) -> int:
@@ -92,6 +93,12 @@ def test_several_are_refused_where_one_has_several_threads() -> None:
 def test_there_are_no_more_than_memory_allows(times: float, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "free_memory", lambda: [1 << 60, int(times * workers.BYTES_A_WORKER)])
     assert number(10) == expected
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_there_are_no_more_than_work_is_there_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "START_UP", Plan([], jobs(10)).seconds / 2.5)
+    assert number(10) == 2
 
 
 class Log:
