@@ -69,8 +69,7 @@ def run(
     # Finished trials are never trained again unasked, so their networks cannot be had.
     lost = [each.cell.label for each in plan.surveyed if each.lacks_weights]
     if lost:
-        sentence = "{} has finished trials without weights; force=true trains them again."
-        raise UsageError("\n".join(map(sentence.format, lost)))
+        raise UsageError(f"{'; '.join(lost)}: finished trials have no weights; force=true trains them again.")
     after, problems = list(plan.surveyed), list[str]()
     if plan.unfinished:
         _check_before_training(plan, show)

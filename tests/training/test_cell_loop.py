@@ -54,7 +54,7 @@ def ran(folder: Path, *asked: str) -> str:
 
 def test_weights_of_a_finished_cell_are_kept_where_they_are_asked_for_in_time(tmp_path: Path) -> None:
     ran(tmp_path, *CONTROL)
-    with pytest.raises(UsageError, match=r" has finished trials without weights; force=true trains them again\.$"):
+    with pytest.raises(UsageError, match=r": finished trials have no weights; force=true trains them again\.$"):
         ran(tmp_path, *CONTROL, "keep_weights=true")
     ran(tmp_path, *CONTROL, "keep_weights=true", "force=true")
     ran(tmp_path, *CONTROL, "keep_weights=true")
