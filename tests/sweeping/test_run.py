@@ -254,7 +254,7 @@ class TestFailures:
             raise UsageError("dataset 1510 cannot be had.")
 
         assert ran(seeds(0, 1, 2), fail)[0] == 1
-        assert capsys.readouterr().err == "3 of 3 cells: dataset 1510 cannot be had.\n"
+        assert capsys.readouterr().err.count("dataset 1510 cannot be had.") == 1
 
     def test_a_failed_cell_runs_once_more_next_time_and_its_earlier_failure_is_told_once(
         self, capsys: pytest.CaptureFixture[str]
