@@ -114,19 +114,6 @@ def test_fine_tuning_goes_on_with_ones_own_module_or_with_a_copy_of_it() -> None
     assert itself.encoder.body.network is own
 
 
-def test_a_fit_with_ones_own_module_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    def fitted(epochs: int, checkpoint: Path | None = None) -> dict[str, Tensor]:
-        torch.manual_seed(1)
-        own = nn.Sequential(nn.Linear(D, 8), nn.BatchNorm1d(8), nn.ReLU())
-        module, keep = PretrainModule(encoder=own), ModelCheckpoint(tmp_path, filename="{epoch}")
-        trainer(keep, max_epochs=epochs).fit(module, data_with_gaps(), ckpt_path=checkpoint, weights_only=True)
-        return module.state_dict()
-
-    fitted(1)
-    resumed, whole = fitted(3, tmp_path / "epoch=0.ckpt"), fitted(3)
-    assert all(torch.equal(resumed[name], tensor) for name, tensor in whole.items())
-
-
 @pytest.mark.parametrize("trials", [1, 2])
 def test_the_encoder_of_a_checkpoint_is_one_to_start_from(tmp_path: Path, trials: int) -> None:
     data, pretraining = data_with_gaps(trials), PretrainModule(SMALL)

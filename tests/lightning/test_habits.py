@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import FinetuneModule, PretrainModule, TableDataModule
-from tests.lightning.test_encoders import D, data_with_gaps
+from tests.lightning.test_encoders import data_with_gaps
 from tests.lightning.test_plain_lightning import FINE, SMALL, trainer
 
 pytestmark = [
@@ -34,15 +34,6 @@ def forward_of_rows(folder: Path) -> None:
     assert (rows.shape, module(rows).shape) == ((24, M), (24, C))
     assert torch.equal(module.classifier(rows), module(rows))
     assert torch.equal(module.predict_step(next(iter(data.test_dataloader())), 0), module(rows).double().softmax(-1))
-
-
-def embeddings_by_the_trainer(folder: Path) -> None:
-    data, module = data_with_gaps(), PretrainModule(SMALL)
-    fitting = trainer(max_epochs=1)
-    fitting.fit(module, data)
-    (embedded,) = fitting.predict(module, data)
-    assert torch.equal(embedded, module.encoder(rows_of(data)))
-    assert data.test_labels.shape == (len(embedded),)
 
 
 def an_optimizer_and_a_scheduler_of_ones_own(folder: Path) -> None:
@@ -81,18 +72,6 @@ def a_linear_probe_on_a_frozen_encoder(folder: Path) -> None:
     assert pretraining.encoder.body.layers[0].weight.grad is None
 
 
-def weights_in_a_plain_network(folder: Path) -> None:
-    data, module = data_with_gaps(), PretrainModule([*SMALL, "network.encoder.depth=1"])
-    fitting = trainer(max_epochs=1, enable_checkpointing=True, default_root_dir=folder)
-    fitting.fit(module, data)
-    fitting.save_checkpoint(folder / "mine.ckpt")
-    weights = torch.load(folder / "mine.ckpt", weights_only=True)["state_dict"]
-    plain = nn.Linear(D, 8)
-    plain.load_state_dict({name: weights[f"encoder.body.layers.0.{name}"] for name in ("weight", "bias")})
-    rows = rows_of(data)
-    assert torch.allclose(plain(module.encoder.one_hot(rows)).relu(), module(rows), atol=1e-6)
-
-
 def export_of_the_forward_pass(folder: Path) -> None:
     data = data_with_gaps()
     module = FinetuneModule(FINE, data=data).eval()
@@ -110,9 +89,9 @@ def flags_of_the_trainer(folder: Path) -> None:
 
 
 HABITS = [
-    forward_of_rows, embeddings_by_the_trainer,
+    forward_of_rows,
     an_optimizer_and_a_scheduler_of_ones_own, a_training_step_of_ones_own, a_linear_probe_on_a_frozen_encoder,
-    weights_in_a_plain_network, export_of_the_forward_pass, flags_of_the_trainer,
+    export_of_the_forward_pass, flags_of_the_trainer,
 ]  # fmt: skip
 
 

@@ -37,17 +37,14 @@ def test_options_are_text_list_or_keywords(make: Callable[[], PlainModule]) -> N
         (partial(PretrainModule, corruption={"name": "mean", "rate": 3}), r"rate=3.*: it takes a number in \(0, 1\]"),
         (partial(PretrainModule, "mean"), "'mean' is no option. Options are keywords, corruption='mean', .*; a text"),
         (partial(PretrainModule, NESTED), r"'corruption' is no option.*which a dictionary gives as \*\*options"),
-        (partial(PretrainModule, "~pretrain.patience"), "'~pretrain.patience' is no option"),
         (partial(PretrainModule, ["pretrain.patience=3"]), "arguments and callbacks decide"),
         (partial(PretrainModule, scaling="minmax"), "scaling=minmax is for the table; give it to the data module"),
-        (partial(PretrainModule, trials=3), "trials=3 is for the table; give it to the data module"),
         (partial(PretrainModule, pretrain="none"), "pretrain=none trains nothing"),
         (partial(PretrainModule, method="mixup"), "has no effect on a pre-training"),
         (partial(FinetuneModule, a=1), "a is not an option"),
         (partial(FinetuneModule, method="cotrain"), "has its own module: CotrainModule"),
         (partial(CotrainModule, workers=3), "train.py takes it"),
         (partial(TableDataModule, "f.csv", "y", scaling="minmx"), "Did you mean minmax"),
-        (partial(TableDataModule, "f.csv", "y", corruption="mean"), "give it to the module"),
     ],
 )
 def test_wrong_options_are_refused_when_a_module_is_made(make: Callable[[], object], sentence: str) -> None:
@@ -60,10 +57,3 @@ def test_a_subclass_of_ones_own_has_the_options_of_its_base() -> None:
         pass
 
     assert Mine(method="cotrain").options == ("method=cotrain",)
-
-
-@pytest.mark.parametrize("data", [{"options": "scaling=minmax regime=few regime.labels=30"}, {"scaling": "minmax"}])
-def test_options_of_a_table_are_written_alike(data: dict[str, str]) -> None:
-    made = TableDataModule("f.csv", "y", **data, trials=3)
-    assert "scaling=minmax" in made._options
-    assert made.hparams["table_options"][:: len(made.hparams["table_options"]) - 1] == ["scaling=minmax", "trials=3"]

@@ -1,7 +1,5 @@
 """Probes in Lightning's own loop, against scikit-learn alone."""
 
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
@@ -11,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from scarf_lightning.engine.embeddings import effective_rank
 from scarf_lightning.errors import UsageError
-from scarf_lightning.lightning import FinetuneModule, PretrainModule, Probe, TableDataModule
+from scarf_lightning.lightning import FinetuneModule, PretrainModule, Probe
 from tests.lightning.test_encoders import Encoder, data_with_gaps
 from tests.lightning.test_plain_lightning import SMALL, Curves, trainer
 
@@ -55,19 +53,6 @@ def test_losses_and_weights_are_the_same_with_and_without_probes() -> None:
         weights.append(module.state_dict())
     assert logged[0] == logged[1]
     assert all(torch.equal(tensor, weights[1][name]) for name, tensor in weights[0].items())
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Target 'y' has 200 different numbers")
-def test_numbers_are_probed_by_r2_and_a_pretext_without_two_views_has_no_alignment() -> None:
-    random = np.random.default_rng(1)
-    x = random.normal(size=(200, 2))
-    data = TableDataModule(pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x[:, 0] + x[:, 1] / 3}), "y")
-    curves = Curves()
-    trainer(Probe(every=2), curves).fit(PretrainModule([*SMALL, "pretrain=no_noise_ae"]), data)
-    assert "probe_linear" not in curves.epochs[0]
-    assert 0.5 < curves.epochs[1]["probe_linear"] <= 1
-    assert "probe_alignment" not in curves.epochs[1]
 
 
 def test_what_cannot_be_probed_is_refused() -> None:

@@ -140,19 +140,17 @@ class PlainTrial:
         reference.mean, reference.deviation = self.mean, self.deviation
         return reference.predict(rows)
 
-    def mixture_loss(self, unseen: np.ndarray) -> float:
-        """The smallest loss of a mixture with the frequencies of the labels or their mean, by twentieths."""
-        metric = rmse if self.is_number else log_loss
-        constant = self.mean if self.is_number else np.bincount(self.labels, minlength=unseen.shape[1]) / len(self.rows)
-        shares = [twentieth / 20 for twentieth in range(20)]
-        return min(metric((1 - share) * unseen + share * constant, self.labels) for share in shares)
-
-    def mixed(self, share: float) -> np.ndarray:
-        """The predictions of the test rows, mixed with the frequencies of the labels or their mean."""
+    def mixture(self, share: float, predictions: np.ndarray) -> np.ndarray:
+        """Predictions, mixed with the frequencies of the labels or their mean."""
         constant = self.mean
         if not self.is_number:
-            constant = np.bincount(self.labels, minlength=self.tested.shape[1]) / len(self.labels)
-        return (1 - share) * self.tested + share * constant
+            constant = np.bincount(self.labels, minlength=predictions.shape[1]) / len(self.labels)
+        return (1 - share) * predictions + share * constant
+
+    def mixture_loss(self, unseen: np.ndarray) -> float:
+        """The smallest loss of a mixture, by twentieths."""
+        metric = rmse if self.is_number else log_loss
+        return min(metric(self.mixture(twentieth / 20, unseen), self.labels) for twentieth in range(20))
 
 
 def trained(stack: Stack, **changes: Any) -> tuple[MethodResult, Stack, Any]:
@@ -180,7 +178,7 @@ def test_it_is_a_plain_loop_over_single_networks(
     for position, trial in enumerate(stack.trials):
         alone = PlainTrial(stack, position)
         assert chosen["finetune_chosen_steps"][position] == alone.best_epoch * steps_per_epoch
-        expected = alone.mixed(chosen["mixed_share"][position])
+        expected = alone.mixture(chosen["mixed_share"][position], alone.tested)
         np.testing.assert_allclose(result.predictions[position], expected, rtol=1e-7, atol=1e-9)
         assert result.fit.epochs[position] == alone.epoch
         of_trial = [record for record in result.fit.curves if record["trial"] == trial]
@@ -197,16 +195,12 @@ def test_the_share_is_the_best_one_for_the_labels_that_were_left_out(
 
     for position in range(2):
         alone = PlainTrial(stack, position)
-        if alone.is_number:
-            towards = alone.mean - alone.unseen
-            best = np.clip(towards @ (alone.labels - alone.unseen) / (towards @ towards), 0, 1)
-        else:
-            frequencies = np.bincount(alone.labels, minlength=3) / 40
+        metric = rmse if alone.is_number else log_loss
 
-            def loss(share: float, alone: PlainTrial = alone, frequencies: Any = frequencies) -> float:
-                return log_loss((1 - share) * alone.unseen + share * frequencies, alone.labels)
+        def loss(share: float, alone: PlainTrial = alone, metric: Any = metric) -> float:
+            return metric(alone.mixture(share, alone.unseen), alone.labels)
 
-            best = minimize_scalar(loss, bounds=(0, 1), method="bounded").x
+        best = minimize_scalar(loss, bounds=(0, 1), method="bounded").x
         assert chosen["mixed_share"][position] == pytest.approx(best, abs=0.026)
         assert 0 < best < 1
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -17,7 +16,6 @@ from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.pretraining import add, cached, joined
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.short_training import short, trained
@@ -123,16 +121,17 @@ def test_one_pretraining_serves_every_method_and_regime(
     same(found, trained(config, wdbc))
 
 
-def test_two_trials_and_then_four_train_the_missing_two(
-    wdbc: Table, cache: Find, copied: StackRecord, pretrained_trials: list[list[int]]
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [1, 3, 0]])
+def test_two_trials_and_then_others_train_the_missing_ones(
+    order: list[int], wdbc: Table, cache: Find, copied: StackRecord, pretrained_trials: list[list[int]]
 ) -> None:
     config = config_of()
 
-    found = trained(config, wdbc, trials=range(4), cache=cache(config))
+    found = trained(config, wdbc, trials=order, cache=cache(config))
 
-    assert pretrained_trials == [[2, 3]]
-    assert [row["trial"] for row in found.rows] == list(range(4))
-    same(found, trained(config, wdbc, trials=range(4)))
+    assert pretrained_trials == [[trial for trial in order if trial > 1]]
+    assert [row["trial"] for row in found.rows] == order
+    same(found, trained(config, wdbc, trials=order))
 
 
 def test_a_damaged_trial_is_trained_again(
@@ -160,77 +159,16 @@ def test_a_cache_of_size_zero_keeps_and_reads_none(wdbc: Table, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def some_fit(trials: Sequence[int], diverged: Sequence[int] = ()) -> Fit:
-    """Trial n has weights n, n + 1 epochs and a curve of its own."""
-    numbers = np.array(list(trials))
-    return Fit(
-        {"encoder.0.weight": torch.tensor(numbers, dtype=torch.float32)[:, None, None].expand(-1, 2, 3)},
-        numbers + 1,
-        3 * (numbers + 1),
-        numbers,
-        numbers / 3,
-        [{"trial": int(trial), "epoch": epoch} for epoch in (1, 2) for trial in trials],
-        np.isin(numbers, list(diverged)),
-    )
+def test_what_another_process_trained_while_this_one_waited_is_taken_from_it(
+    wdbc: Table, cache: Find, pretrained_trials: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, claim = config_of(), PretrainingStore.claim
 
+    def claim_late(self: PretrainingStore, *, waits: bool) -> Any:
+        monkeypatch.setattr(PretrainingStore, "claim", claim)
+        trained(config, wdbc, cache=cache(config))
+        return claim(self, waits=waits)
 
-def pretrain(
-    trials: Sequence[int], store: PretrainingStore, train: Callable[[list[int]], Fit], is_block: bool = False
-) -> Fit:
-    """The pre-trainings of trials, of which those that the cache lacks are trained, in epochs of three steps."""
-    diverged = set[int]()
-    with cached(trials, store) as (kept, claim):
-        missing = [trial for trial in trials if trial not in kept]
-        if missing:
-            to_train = list(trials) if is_block else missing
-            diverged = add(kept, train(to_train), to_train, store, claim)
-    return joined(trials, kept, diverged, steps_per_epoch=3)
-
-
-class TestCached:
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> PretrainingStore:
-        return PretrainingStore(tmp_path, {"some": "pre-training"}, max_gb=1)
-
-    def test_what_comes_back_is_in_the_order_that_was_asked_for(self, store: PretrainingStore) -> None:
-        asked: list[list[int]] = []
-
-        def train(trials: Sequence[int]) -> Fit:
-            asked.append(list(trials))
-            return some_fit(trials)
-
-        pretrain([3, 1], store, train)
-        fit = pretrain([1, 4, 3, 0], store, train)
-
-        assert asked == [[3, 1], [4, 0]]
-        expected = some_fit([1, 4, 3, 0])
-        assert torch.equal(fit.weights["encoder.0.weight"], expected.weights["encoder.0.weight"])
-        for name in ("epochs", "best_epochs", "seconds"):
-            np.testing.assert_array_equal(getattr(fit, name), getattr(expected, name))
-        assert sorted(map(str, fit.curves)) == sorted(map(str, expected.curves))
-
-    def test_what_another_process_trained_while_this_one_waited_is_taken_from_it(
-        self, store: PretrainingStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        claim = PretrainingStore.claim
-
-        def claim_late(self: PretrainingStore, *, waits: bool) -> Any:
-            if self.missing([0, 1]):
-                monkeypatch.setattr(PretrainingStore, "claim", claim)
-                pretrain([0, 1], PretrainingStore(self.results, self.identity, 1), some_fit)
-            return claim(self, waits=waits)
-
-        monkeypatch.setattr(PretrainingStore, "claim", claim_late)
-
-        def never(_: Sequence[int]) -> Fit:
-            raise AssertionError("trained twice")
-
-        assert len(pretrain([0, 1], store, never).epochs) == 2
-
-    def test_a_trial_that_diverged_is_told_and_not_kept(self, store: PretrainingStore) -> None:
-        fit = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
-
-        assert fit.diverged.tolist() == [False, True, False]
-        assert store.missing([0, 1, 2]) == [1]
-        again = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
-        assert again.diverged.tolist() == [False, True, False]
+    monkeypatch.setattr(PretrainingStore, "claim", claim_late)
+    trained(config, wdbc, cache=cache(config))
+    assert pretrained_trials == [[0, 1]]

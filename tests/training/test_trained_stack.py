@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.dummy import DummyClassifier
-from sklearn.metrics import log_loss
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.metrics import PROBES, metrics
 from scarf_lightning.results.store import DTYPES
 from scarf_lightning.training.trained_stack import TrainedStack
 from tests.composing import config_of
-from tests.short_training import trained, training_of
+from tests.short_training import training_of
 
 COMPANY, KEPT = [3, 0, 5], [0, 5]
 
@@ -30,8 +28,9 @@ def test_rows_are_those_of_the_trials_at_their_positions(ran: TrainedStack, wdbc
     assert [row["trial"] for row in record.rows] == KEPT
     for row in record.rows:
         position = COMPANY.index(row["trial"])
-        of_test = ran.outcome.predictions[position], wdbc.labels[data.test[position]]
-        assert {name: row[name] for name in wdbc.target.measured(*of_test)} == wdbc.target.measured(*of_test)
+        truth = wdbc.labels[data.test[position]]
+        measured = wdbc.target.measured(ran.outcome.predictions[position], truth, data.labels[position])
+        assert {name: row[name] for name in measured} == measured
         for phase, fit in fits.items():
             assert fit is not None
             assert row[f"{phase}_epochs"] == fit.epochs[position] == 2
@@ -46,30 +45,6 @@ def test_rows_are_those_of_the_trials_at_their_positions(ran: TrainedStack, wdbc
         assert row.keys() <= known, "a reader does not know the type of a column"
         sizes = [row[f"n_{of}"] for of in ("train", "labels", "labelled", "unlabelled", "validation", "test")]
         assert sizes == [398, 157, 100, 298, 57, 114]
-        assert row["one_class"] == (len(set(of_test[0].argmax(axis=1))) == 1)
-
-
-def test_an_overconfident_trial_is_marked_by_the_frequencies_of_its_own_labels(ran: TrainedStack, wdbc: Table) -> None:
-    """Its bound is what `method=constant` would cost on the same test rows, by scikit-learn."""
-    data, predictions = ran.stack.data, ran.outcome.predictions.copy()
-    # Wrong in every fifth row, the first trial is sure and the second one is not; the third stays as it was trained.
-    for position, confidence in enumerate((1.0, 0.8)):
-        truth = wdbc.labels[data.test[position]]
-        decided = np.where(np.arange(len(truth)) % 5 == 0, 1 - truth, truth)
-        predictions[position] = np.where(np.arange(2) == decided[:, None], confidence, 1 - confidence)
-    record = replace(ran, outcome=replace(ran.outcome, predictions=predictions)).record(COMPANY)
-
-    for position, row in enumerate(record.rows):
-        rows, test = np.zeros((len(data.labels[position]), 1)), wdbc.labels[data.test[position]]
-        constant = DummyClassifier().fit(rows, data.labels[position]).predict_proba(np.zeros((len(test), 1)))
-        assert row["worse_than_frequencies"] == (row["log_loss"] > log_loss(test, constant))
-    assert [row["worse_than_frequencies"] for row in record.rows[:2]] == [True, False]
-
-
-def test_rivals_are_marked_and_the_constant_never_is(wdbc: Table) -> None:
-    config = config_of("pretrain=none", "method=constant", "regime=few")
-    rows = trained(config, wdbc, trials=[0, 1, 2]).rows
-    assert [row["worse_than_frequencies"] for row in rows] == [False] * 3
 
 
 def test_curves_preprocessing_and_weights_that_are_asked_for_are_those_of_the_trials(ran: TrainedStack) -> None:
