@@ -156,7 +156,7 @@ def _blocks(given: Mapping[str, Override], sweep: SweepFile | None, composer: Co
             raise UsageError("sweeps=NAME is named on the command line alone, and not in a file of options.")
         own = {**files, **block, **of_line}
         vary, most = checked_options(known, {name: own[name] for name in known}, "").values()
-        axes = {**files["hydra"]["sweeper"].get("params", {}), **block}
+        axes = {**(files["hydra"]["sweeper"].get("params") or {}), **block}
         # An axis is its place, as cotrain.loss of loss@cotrain.loss.
         free = [axis for axis in axes if axis.rpartition("@")[2].lstrip("+") not in (*given, *known)]
         overrides = composer.parse([*chosen, *(f"{axis}={swept(axes[axis])}" for axis in free), *line])

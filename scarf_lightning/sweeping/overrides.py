@@ -31,12 +31,10 @@ def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
     first = [asked] if isinstance(asked, str) else list(asked)
     overrides = list[str]()
     for word in (*first, *more):
-        if not isinstance(word, str):
-            raise UsageError(f"{word!r} is no override: give text such as 'trials=2', each alone or all in one list.")
-        if word.startswith("-"):
+        if not isinstance(word, str) or word.startswith("-"):
             raise UsageError(
-                f"{word} is for the command line: in Python options have no dashes, NAME=VALUE, and a folder of "
-                "options is the argument config_dir."
+                f"{word!r} is no override: in Python give texts such as 'trials=2', without dashes, each alone or "
+                "all in one list; a folder of options is the argument config_dir."
             )
         is_sweep = word in first and "=" not in word and not word.startswith("~")
         overrides.append(f"sweeps={word}" if is_sweep else word)
@@ -142,13 +140,14 @@ def taken_out(arguments: Sequence[str], names: Sequence[str]) -> tuple[dict[str,
     Raises:
         UsageError: an option has several values.
     """
-    given = {each.get_key_element(): each for each in parsed(spelled_out(arguments))}
-    own = [given[name] for name in names if name in given]
-    for each in own:
-        if each.is_sweep_override():
-            raise UsageError(f"{each.input_line}: one value; put a text that holds a comma in quotes.")
-    values = {each.key_or_group: each.value() for each in own}
-    return values, [str(each.input_line) for name, each in given.items() if name not in values]
+    words = spelled_out(arguments)
+    own = [word for word in words if word.partition("=")[0] in names]
+    values = dict[str, Any]()
+    for override in parsed(own):
+        if override.is_sweep_override():
+            raise UsageError(f"{override.input_line}: one value; put a text that holds a comma in quotes.")
+        values[override.key_or_group] = override.value()
+    return values, [word for word in words if word not in own]
 
 
 def override_key(override: Override) -> str:

@@ -136,7 +136,7 @@ def test_a_folder_of_the_users_is_read(config_dir: Path, tmp_path: Path, monkeyp
     [
         (["corruption=foo"], "corruption=foo is not an option. The options of corruption are: "),
         ("unheard", "sweeps=unheard: there is no file "),
-        ([["trials=2"]], "['trials=2'] is no override: give text such as 'trials=2', each alone or all in "),
+        ([["trials=2"]], "['trials=2'] is no override: in Python give texts such as 'trials=2', without dashes"),
         ([2], "2 is no override: "),
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),

@@ -226,8 +226,8 @@ def test_words_that_work_from_python_and_on_the_command_line(words: list[str], n
 
 FROM_PYTHON: dict[str, str] = {
     "pretrain=none, scarf": "sweeps=scarf: there is no file",
-    "-m": "-m is for the command line: in Python",
-    "--pretrain none": "--pretrain is for the command line: in Python options have no dashes, NAME=VALUE, and",
+    "-m": "'-m' is no override: in Python",
+    "--pretrain none": "'--pretrain' is no override: in Python give texts such as 'trials=2', without dashes",
     "--config-dir cd": "a folder of options is the argument config_dir.",
     "~loss": "~loss: loss is chosen by name",
     "hydra.run.dir=x": "hydra.run.dir=x: leave it out",

@@ -1,5 +1,4 @@
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +7,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.run_settings import CacheSettings
 from scarf_lightning.options.settings import DatasetSettings, TrainerSettings
 from scarf_lightning.results import (
-    CellStore,
     KnownData,
-    PretrainingStore,
-    fingerprint,
-    identity,
     keep_failure,
     note_data,
 )
@@ -74,10 +69,8 @@ def test_stores_are_known_once_the_data_are(tmp_path: Path) -> None:
     note_data(cell.results, cell.source, WDBC, cell.source.stamps())
 
     store, pretraining = cell.store(), cell.pretraining()
-    assert cell.data() == WDBC
     assert store.identity["data"] == pretraining.identity["data"] == WDBC.hash
     assert (store.results, pretraining.results, pretraining.max_gb) == (cell.results, cell.results, 3.0)
-    assert Cell((), replace(cell.config, pretrain=some_cell(pretrain="none").config.pretrain)).pretraining() is None
 
 
 def test_equal_cells_in_one_results_folder_count_once_with_the_most_trials(tmp_path: Path) -> None:
@@ -93,22 +86,15 @@ def test_equal_cells_in_one_results_folder_count_once_with_the_most_trials(tmp_p
     assert [cell.overrides for cell in distinct(cells)] == [("b",), ("d",), ("e",)]
 
 
-def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("n_columns", "is_one"), [(9, True), (10, False)])
+def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(n_columns: int, is_one: bool) -> None:
     """Of 9 columns a rate of 0.1 selects none; so they have one store, and one pre-training."""
-    paths = results_in(tmp_path)
-    few = some_cell(corruption={"name": "marginal", "rate": 0.1}, paths=paths)
-    none = some_cell(corruption={"name": "none"}, selection={"name": "exact"}, paths=paths)
-    usual = some_cell(paths=paths)
-    for n_columns, is_one in ((9, True), (10, False)):
-        note_data(few.results, few.source, KnownData(DATA_HASH, 569, n_columns, n_columns), few.source.stamps())
-        stores = {name_of(each.store()) for each in (few, none)}
-        pretrainings = {name_of(each.pretraining()) for each in (few, none)}
-        assert len(stores) == len(pretrainings) == (1 if is_one else 2)
-        assert name_of(usual.store()) == fingerprint(identity(usual.config, DATA_HASH))
-
-
-def name_of(store: CellStore | PretrainingStore | None) -> str:
-    return store.fingerprint
+    few = some_cell(corruption={"name": "marginal", "rate": 0.1})
+    none = some_cell(corruption={"name": "none"}, selection={"name": "exact"})
+    data = KnownData(DATA_HASH, 569, n_columns, n_columns)
+    for of_few, of_none in zip(few.stores(data), none.stores(data), strict=True):
+        assert (of_few.fingerprint == of_none.fingerprint) is is_one
+    assert few.stores(data)[0] is few.stores(data)[0], "it is made once"
 
 
 @pytest.fixture
@@ -182,8 +168,8 @@ def test_a_cell_that_failed_has_its_failure_whether_its_data_are_known_or_not(ce
         assert (found.state, str(found.failure), len(found.rows)) == (State.FAILED, "seed=0: why.", n_rows)
 
 
-def test_axes_are_what_a_cell_uses(cell: Cell) -> None:
+def test_axes_are_what_a_cell_uses() -> None:
     axes = some_cell(pretrain="none").axes()
 
-    assert (axes["dataset"], axes["regime"], axes["method"], axes["pretrain"]) == ("wdbc", "semi25", "control", "none")
+    assert (axes["dataset"], axes["method"], axes["pretrain"]) == ("wdbc", "control", "none")
     assert "corruption" not in axes

@@ -10,11 +10,10 @@ import pytest
 from omegaconf import OmegaConf
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import columns, fingerprint, identity
+from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import distinct
 from scarf_lightning.sweeping.expand import combined, composed_cell
 from scarf_lightning.sweeping.overrides import spelled_out
-from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, composed, config_of, request_of
 from tests.storing import write_csv
 
@@ -148,18 +147,6 @@ def test_an_option_is_set_where_the_chosen_part_has_it() -> None:
     assert [(each.name, each.options.get("alpha"), each.options.get("n_subsets")) for each in configs] == [
         ("vime", 1.5, None), ("vime", 3.0, None), ("subtab", None, 5)
     ]  # fmt: skip
-
-
-def test_an_option_may_be_null_refer_to_another_and_be_a_group() -> None:
-    asked = [
-        "network.encoder.width=${finetune.batch_size}",
-        "network.head={width:16,depth:1}",
-        "pretrain.patience=null",
-    ]
-    (cell,) = cells_of(*asked)
-    network = cell.config.network
-    assert (network.encoder["width"], network.head.width, network.head.depth) == (128, 16, 1)
-    assert cell.config.pretrain.patience is None
 
 
 def test_of_a_product_the_cells_that_cannot_be_are_left_out_by_name() -> None:
@@ -372,12 +359,6 @@ class TestVary:
     def test_what_cannot_be_combined_is_refused(self, asked: tuple[str, ...], words: str) -> None:
         assert words in refusal(*asked)[0]
 
-    def test_cells_are_those_of_the_product_whatever_made_them(self) -> None:
-        def fingerprints(*arguments: str) -> set[str]:
-            return {fingerprint(identity(cell.config, DATA_HASH)) for cell in cells_of(*arguments)}
-
-        assert fingerprints(*ABLATION, "vary=one") < fingerprints(*ABLATION)
-
     def test_each_block_of_a_file_has_its_own_and_the_command_line_replaces_it(self, tmp_path: Path) -> None:
         file = tmp_path / "mine.yaml"
         axes = "corruption: [marginal, mean], loss: [infonce, barlow_twins]"
@@ -402,10 +383,6 @@ def test_a_run_of_more_cells_than_max_cells_is_refused_before_it_is_expanded(ask
     (sentence,) = refusal(*asked.split())
     assert number in sentence
     assert "max_cells=null" in sentence
-
-
-def test_null_sets_no_bound() -> None:
-    assert len(cells_of("seed=range(0,5)", "max_cells=null")) == 5
 
 
 def test_seeds_that_are_swept_are_told_from_trials() -> None:

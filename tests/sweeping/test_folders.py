@@ -8,7 +8,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.compose import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.folders import CONF, SWEEPS, read_sweep, recipe_options, swept
-from tests.composing import ROOT, yaml
+from tests.composing import ROOT
 
 MINIMAL = "title: T\ncells: [{seed: 1}]\n"
 
@@ -31,18 +31,8 @@ def test_in_a_checkout_the_folders_stand_beside_the_package() -> None:
     assert (CONF, SWEEPS) == (ROOT / "conf", ROOT / "sweeps")
 
 
-def test_the_options_of_a_recipe_have_their_full_names() -> None:
-    found = recipe_options("practical")
-
-    written = yaml(ROOT / "conf" / "recipe" / "practical.yaml")
-    assert found["recipe"] == "practical"
-    assert {name: value for name, value in found.items() if name.startswith("finetune.")} == {
-        f"finetune.{name}": value for name, value in written["finetune"].items()
-    }
+def test_the_options_of_a_recipe_have_their_full_names_and_a_recipe_may_begin_with_another() -> None:
     assert recipe_options("of a user") == {}
-
-
-def test_a_recipe_may_begin_with_another_one() -> None:
     found, begun_with = recipe_options("realmlp_number"), recipe_options("realmlp")
     assert found["finetune.schedule"] == begun_with["finetune.schedule"] == "coslog4"
     assert (found["finetune.learning_rate"], begun_with["finetune.learning_rate"]) == (0.2, 0.04)
