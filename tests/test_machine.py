@@ -1,6 +1,7 @@
 """The cores and the memory that a process may use."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,14 @@ def test_an_openmp_that_cannot_end_its_threads_keeps_them(monkeypatch: pytest.Mo
     monkeypatch.setattr(machine, "threadpool_info", lambda: [old])
 
     machine.end_openmp_threads()
+
+
+def test_who_cannot_fork_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str | None] = [machine.why_no_fork()]
+    thread = threading.Thread(target=lambda: said.append(machine.why_no_fork()))
+    thread.start()
+    thread.join()
+    monkeypatch.setattr(machine.sys, "platform", "darwin")
+    said.append(machine.why_no_fork())
+
+    assert said == [None, "only the main thread may start them", "processes are forked on Linux alone"]

@@ -22,8 +22,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from ..errors import UsageError
-from ..forks import end_with_parent, ending, why_no_fork
-from ..machine import end_openmp_threads, free_memory, usable_cores
+from ..machine import end_openmp_threads, end_with_parent, ending, free_memory, usable_cores, why_no_fork
 from ..options import Config
 from ..results import work_under_claims_of
 from .cell import Cell
