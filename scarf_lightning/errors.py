@@ -79,10 +79,8 @@ def system_error_sentence(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     # As of pyarrow: "Error writing bytes to file. Detail: [errno 28] No space left on device".
     reason = reason.rpartition(f"[errno {error.errno}] ")[2]
-    files = [str(name) for name in (error.filename, error.filename2) if name is not None]
-    if not files:
-        return f"{reason}."
-    return f"{' and '.join(files)}: {reason}."
+    files = " and ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+    return f"{files}: {reason}." if files else f"{reason}."
 
 
 def counted(n: float, thing: str) -> str:

@@ -69,20 +69,12 @@ def student_interval(
     >>> round(low, 3), high
     (0.761, 1.0)
     """
-    half = student_quantile(freedom, (1 + level) / 2) * error
-    lowest, highest = bounds
-    return Interval(mean, max(mean - half, lowest), min(mean + half, highest))
+    return _within(mean, student_quantile(freedom, (1 + level) / 2) * error, bounds)
 
 
-def percent(coverage: float) -> str:
-    """The coverage of an interval in percent, with two digits of what it leaves out.
-
-    >>> percent(0.95), percent(1 - 0.05 / 3), percent(1 - 0.0055)
-    ('95 %', '98.3 %', '99.45 %')
-    """
-    left = 100 * (1 - coverage)
-    decimals = max(0, 1 - math.floor(math.log10(left))) if left > 0 else 0
-    return f"{round(100 * coverage, decimals):.10g} %"
+def _within(mean: float, half: float, bounds: tuple[float, float]) -> Interval:
+    """An interval of a half width, cut at the bounds."""
+    return Interval(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
 def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None, test_share: float = 1.0) -> float:
@@ -143,17 +135,16 @@ def mean_interval(
         bounds: of the metric; the interval is cut there.
     """
     values = np.asarray(values, dtype=np.float64)
-    n, (least, most) = len(values), bounds
+    n = len(values)
     mean = float(values.mean()) if n else math.nan
     if n < FEWEST:
         return Interval(mean, math.nan, math.nan)
     # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
-    if math.isfinite(most) and are_equal(values):
-        half = unseen(n_test, n) * (most - least)
-    else:
-        # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
-        half = student_quantile(n - 1) * float(values.std(ddof=1)) * math.sqrt(1 / n + ratio)
-    return Interval(mean, max(mean - half, least), min(mean + half, most))
+    if math.isfinite(bounds[1]) and are_equal(values):
+        return _within(mean, unseen(n_test, n) * (bounds[1] - bounds[0]), bounds)
+    # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
+    half = student_quantile(n - 1) * float(values.std(ddof=1)) * math.sqrt(1 / n + ratio)
+    return _within(mean, half, bounds)
 
 
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:

@@ -88,7 +88,7 @@ class FitSettings(Options):
         (13, 38)
         """
         at_least = math.ceil(self.min_steps / steps_per_epoch)
-        at_most = self.max_epochs if self.max_steps is None else math.ceil(self.max_steps / steps_per_epoch)
+        at_most = self.scheduled_epochs(steps_per_epoch)
         # A fit of one or two steps an epoch needs more epochs than `max_epochs` for its `min_steps`.
         return at_least, max(at_least, at_most)
 
