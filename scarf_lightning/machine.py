@@ -69,9 +69,12 @@ def end_openmp_threads() -> None:
     A fork has a copy of the memory in which these threads are counted, and not the threads. Its first computation with
     several threads would wait for them for ever. A library that is too old keeps them.
     """
-    for library in _openmp():
-        if hasattr(library, "omp_pause_resource_all"):
-            library.omp_pause_resource_all(OMP_PAUSE_SOFT)
+    # Packages bring a library each.
+    for loaded in threadpool_info():
+        if loaded["user_api"] == "openmp":
+            library = ctypes.CDLL(loaded["filepath"])
+            if hasattr(library, "omp_pause_resource_all"):
+                library.omp_pause_resource_all(OMP_PAUSE_SOFT)
 
 
 def c_function(name: str) -> Callable[..., int] | None:
@@ -167,10 +170,3 @@ def ending(process: BaseProcess) -> str:
     if code is not None and code < 0:
         return f"killed by {signal.Signals(-code).name}"
     return f"exit status {code}"
-
-
-def _openmp() -> Iterator[ctypes.CDLL]:
-    """The OpenMP libraries that this process has loaded; packages bring one each."""
-    for library in threadpool_info():
-        if library["user_api"] == "openmp":
-            yield ctypes.CDLL(library["filepath"])
