@@ -136,7 +136,7 @@ class Stratified(Shuffled):
     name: ClassVar[str] = "stratified"
 
     def strata(self, table: "Table") -> Ints:
-        return table.strata
+        return table.target.strata(table.labels)
 
     def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
         return self._shuffled(self._cut(table, random), table, random)

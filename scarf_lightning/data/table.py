@@ -229,11 +229,6 @@ class Table:
         return self.target.is_labelled(self.labels)
 
     @cached_property
-    def strata(self) -> Ints:
-        """See `Target.strata`, ``(n,)``."""
-        return self.target.strata(self.labels)
-
-    @cached_property
     def alike(self) -> Ints:
         """For each row the first row that equals it in every column, ``(n,)``; the target does not count."""
         return first_alike(self.values)

@@ -92,7 +92,7 @@ def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
             f"Column {str(column.name)!r} holds values of the type {kind}; convert them, or leave the column out."
         )
     values: Any = column
-    # To go through float64 would round large numbers.
+    # float64 would round large numbers.
     if kind == "integer" and column.dropna().abs().max() > EXACT:
         values = column.astype("string")
     elif kind in ("integer", "floating", "mixed-integer-float", "decimal"):

@@ -19,9 +19,10 @@ def min_hashes(texts: Sequence[str]) -> Floats:
 
     Cerda and Varoquaux (2022), DOI 10.1109/TKDE.2020.2992529, with the numbers of skrub's ``MinHashEncoder``.
     """
-    seeds = range(N_HASHES)
-    drawn = [[np.random.RandomState(seed).randint(-LARGEST, LARGEST, n, np.int32) for seed in seeds] for n in NGRAMS]
-    factors = [np.array(of_length).T for of_length in drawn]
+    factors = []
+    for n in NGRAMS:
+        drawn = [np.random.RandomState(seed).randint(-LARGEST, LARGEST, n, np.int32) for seed in range(N_HASHES)]
+        factors.append(np.array(drawn).T)
     smallest = np.empty((len(texts), N_HASHES), dtype=np.float32)
     for row, text in enumerate(texts):
         letters = np.frombuffer(text.encode(), dtype=np.int8, count=len(text)).astype(np.int32)

@@ -74,8 +74,12 @@ def read_column(
         parts = date_parts(rule.times(column))
         rule = replace(rule, parts=tuple(part for part in parts if len(parts[part].dropna().unique()) > 1))
     features = rule.features(column)
-    if rule.rule == "numbers" and asked is None and _are_ids(name, rule.numbers(column)):
-        rule, features = Rule(name, "id"), {}
+    if rule.rule == "numbers":
+        numbers = rule.numbers(column)
+        # Words that stand for a gap among numbers count too.
+        missing = int(np.isnan(numbers).sum())
+        if asked is None and _are_ids(name, numbers):
+            rule, features = Rule(name, "id"), {}
     if rule.rule == "id":
         keeps = argument("dataset.numeric" if is_numeric(column) else "dataset.text", name)
         notes = [f"it has a different value in every row and is left out; {keeps} reads it"]
@@ -111,22 +115,20 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[str]:
     n_like = sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in known)
     if not others or n_like < len(known) / 2:
         return []
-    wrong = set(others)
-    n_wrong = int(np.nansum(text.spread([each in wrong for each in text.distinct])))
+    n_wrong = int(pd.Series(text.distinct).isin(others)[text.codes[text.codes >= 0]].sum())
     return [
-        f"{n_wrong} of its {(text.codes >= 0).sum()} values are no numbers, such as {others[0]!r}, so it is read as "
-        f"text; clean them, and {argument('dataset.numeric', name)} reads it as numbers"
+        f"{n_wrong} of its values are no numbers, such as {others[0]!r}, so it is read as text; clean them, and "
+        f"{argument('dataset.numeric', name)} reads it as numbers"
     ]
 
 
 def _are_ids(name: str, values: Floats) -> bool:
     """Tell whether numbers are ids: whole, all different, and in the range or with the name of ids."""
-    known = values[~np.isnan(values)]
-    if len(known) < FEWEST_FOR_IDS or not np.isfinite(known).all() or not are_whole(known):
+    known = values[np.isfinite(values)]
+    if not FEWEST_FOR_IDS <= len(known) == len(pd.unique(known)) or not are_whole(known):
         return False
     # Numbers that count rows leave few numbers out.
-    counts_rows = np.ptp(known) < 2 * len(known)
-    return bool((counts_rows or ID_NAME.search(name)) and len(pd.unique(known)) == len(known))
+    return bool(np.ptp(known) < 2 * len(known) or ID_NAME.search(name))
 
 
 @dataclass(frozen=True)

@@ -181,11 +181,6 @@ class Source(ABC):
         return self.known_size and self.known_size[0]
 
     @property
-    def is_split_by_data(self) -> bool:
-        """Whether a column or files decide the split, and not the labels alone."""
-        return self.split is not None
-
-    @property
     def place(self) -> str:
         """The files in words, for a message that names them."""
         return ", ".join(map(str, self.files())) or self.label
