@@ -40,17 +40,6 @@ NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 """Options of the command, which are the same for all of its cells."""
 
 
-def in_words(cells: Sequence[Sequence[str]], run: Sequence[Sequence[str]]) -> str:
-    """Some cells of a run, each given by its overrides, as the subject of a sentence.
-
-    >>> run = [("seed=1", "method=a"), ("seed=1", "method=b"), ("seed=2", "method=a")]
-    >>> in_words(run[:1], run), in_words(run[:2], run)
-    ('seed=1 method=a', 'seed=1 method=a (and 1 more of 3 cells)')
-    """
-    first = " ".join(cells[0])
-    return first if len(cells) == 1 else f"{first} (and {len(cells) - 1:,} more of {len(run):,} cells)"
-
-
 @dataclass(frozen=True)
 class Cell:
     """One cell of a run. What follows from its options is made once.
@@ -241,6 +230,12 @@ class SurveyedCell:
     @cached_property
     def axes(self) -> dict[str, Any]:
         return self.cell.axes()
+
+
+def in_words(cells: Sequence[Cell], n_cells: int) -> str:
+    """Some of the cells of a run as the subject of a sentence."""
+    first = cells[0].label
+    return first if len(cells) == 1 else f"{first} (and {len(cells) - 1:,} more of {n_cells:,} cells)"
 
 
 def look_up(cell: Cell) -> SurveyedCell:

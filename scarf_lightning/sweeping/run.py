@@ -158,9 +158,9 @@ def _failures(surveyed: Sequence[SurveyedCell]) -> list[str]:
     for each in surveyed:
         if each.state is not State.FINISHED:
             unfinished.setdefault(each.failure.error if each.failure else "", []).append(each)
-    sentences, asked = [], [each.cell.overrides for each in surveyed]
+    sentences = []
     for cells in unfinished.values():
-        failure, label = cells[0].failure, in_words([each.cell.overrides for each in cells], asked) or "defaults"
+        failure, label = cells[0].failure, in_words([each.cell for each in cells], len(surveyed))
         sentences.append(str(replace(failure, cell=label)) if failure else f"{label} did not finish.")
     return sentences
 
