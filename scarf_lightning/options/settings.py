@@ -267,7 +267,7 @@ class DatasetSettings(Options):
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
     encoding: str | None = option(None, "text encoding of the file, such as cp1252; null is UTF-8")
     sheet: str | None = option(None, "sheet of an Excel file; null takes the first")
-    target_kind: str | None = option(
+    target_kind: Literal["auto", "classes", "number"] | None = option(
         None, "classes or number; null and auto take a numeric column of many values as a number"
     )
     weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.sources import ReadTable, Source, open_source
-from ..data.targets import Target, kind_named
+from ..data.targets import KINDS, Target
 from ..options import COLUMNS, Config
 from ..options.axes import distinguishing_names, group_of
 from ..options.combinations import fit_to_data, fit_to_target, used_options
@@ -115,7 +115,7 @@ class Cell:
         data = self.data()
         # A kind that the user sets may differ from what an earlier run found.
         known = self.source.target_kind or (data.kind if data else None)
-        return kind_named(known) if known else type(self.source.read().table.target)
+        return KINDS[known] if known else type(self.source.read().table.target)
 
     def store(self, data: KnownData | None = None) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished.
@@ -140,7 +140,7 @@ class Cell:
             config = fit_to_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
             # A note may lack the kind of target. The cell then keeps all of its options.
             if data.kind is not None:
-                config = fit_to_target(config, kind_named(data.kind))
+                config = fit_to_target(config, KINDS[data.kind])
             pretraining = None
             if self.config.is_pretrained:
                 fields = pretraining_identity(config, data.hash)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..data.targets import kind_named
+from ..data.targets import KINDS
 from ..errors import UnfinishedError, UsageError, counted, explained
 from ..importing import without_garbage_collection
 from ..options.combinations import check_target
@@ -210,7 +210,7 @@ def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
                 tables[source.key] = source.read().table
             checks.append(partial(check_request, cell.config, tables[source.key]))
         elif source.target_kind is not None:
-            checks.append(partial(check_target, cell.config, kind_named(source.target_kind)))
+            checks.append(partial(check_target, cell.config, KINDS[source.target_kind]))
     _refuse(checks)
     return tables
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import UsageError, unknown_name
 from ...options.paths import expanded
-from ..targets import AUTO, kind_named
+from ..targets import AUTO
 from .file import ENDING, LISTS_OF_COLUMNS, FileSource
 from .openml import OpenMLSource
 from .source import (
@@ -69,8 +69,6 @@ def open_source(
         return BUNDLED[source](dataset_name=name)
     kind = asked.pop("target_kind", AUTO)
     named: dict[str, Any] = {"dataset_name": name, "target_kind": None if kind == AUTO else kind, "split": split_by}
-    if kind != AUTO:
-        kind_named(kind)
     if source == OpenMLSource.name:
         if len(asked) != 1:
             raise UsageError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError, unknown_name
+from ...errors import UsageError
 from .classes import UNLABELLED, Classes
 from .number import Number
 from .target import Labels, Predictions, ReadTarget, Target
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..columns import Coded
 
 __all__ = [
-    "AUTO", "FEWEST_ROWS", "UNLABELLED", "Classes", "Labels", "Number", "Predictions", "ReadTarget", "Target",
-    "kind_named", "leading_metric", "read_target", "target_from_plain",
+    "AUTO", "FEWEST_ROWS", "KINDS", "UNLABELLED", "Classes", "Labels", "Number", "Predictions", "ReadTarget", "Target",
+    "leading_metric", "read_target", "target_from_plain",
 ]  # fmt: skip
 
 AUTO = "auto"
@@ -77,7 +77,7 @@ def read_target(
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
     text = None if is_declared or is_numeric(column) else text_of(column)
     is_open = kind in (None, AUTO) and not is_declared
-    chosen = Classes if kind in (None, AUTO) else kind_named(str(kind))
+    chosen = Classes if kind in (None, AUTO) else KINDS[str(kind)]
     notes = []
     if is_open and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
@@ -97,18 +97,6 @@ def read_target(
             )
     read = chosen.read(column, source, decimal)
     return replace(read, notes=(*notes, *read.notes))
-
-
-def kind_named(name: str) -> type[Target]:
-    """The kind of target with this name.
-
-    Raises:
-        UsageError: there is none.
-    """
-    if name not in KINDS:
-        fault = f"dataset.target_kind cannot be {name}"
-        raise UsageError(unknown_name(fault, name, [AUTO, *KINDS], "the kinds"))
-    return KINDS[name]
 
 
 def leading_metric(targets: Iterable[Target]) -> str:
