@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import scarf_lightning
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.compose import Composer
 from scarf_lightning.sweeping.expand import expand
@@ -43,12 +42,3 @@ def test_a_file_asks_for_its_cells(name: str, overrides: tuple[str, ...]) -> Non
 
     assert len(cells) == N_CELLS[name]
     assert {cell.config.trials for cell in cells} <= {5, 10}
-
-
-@pytest.mark.slow
-def test_the_cards_ablation_is_the_one_of_the_command_line() -> None:
-    planned = scarf_lightning.plan("+experiment=ablation", config_dir=ROOT)
-    typed = scarf_lightning.plan("corruption=mean,marginal", "scaling=zscore,minmax", "trials=10")
-
-    axes = ["corruption", "scaling", "trials"]
-    assert planned[axes].to_numpy().tolist() == typed[axes].to_numpy().tolist()

@@ -146,16 +146,6 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
     assert fit.seconds.tolist() == [5 / 2 + 7, 5 / 2]
 
 
-@pytest.mark.parametrize(("restore_best", "expected"), [(True, [2, 7]), (False, [6, 8])])
-def test_a_fit_leaves_the_kept_weights_of_all_trials_in_the_module(
-    patients: Table, restore_best: bool, expected: list[int]
-) -> None:
-    """The network that predicts is the module's; the trial that stops first has left it by the end."""
-    module, fit, _ = run(patients, [[0.9, 0.5, *[0.6] * 6], [*falling(7), 0.99]], restore_best=restore_best)
-    assert fit.epochs.tolist() == [6, 8]
-    assert module.epochs_trained.squeeze(1).tolist() == kept(fit) == expected
-
-
 @pytest.mark.parametrize(
     ("launches", "joined"),
     [(("captured", "it draws"), "it draws"), (("captured",) * 2, "captured"), ((None, None), None)],

@@ -305,14 +305,6 @@ def test_without_validation_rows_the_length_is_fixed_and_the_last_weights_are_ke
         assert_same_weights(got.weights, expected.weights)
 
 
-def test_where_nothing_is_watched_the_end_alone_is_measured(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, range(2))
-    fit, _ = stack.finetune(FinetuneSettings(max_epochs=3, monitor="none", metric="auroc"), stack.labelled())
-    assert fit.epochs.tolist() == fit.best_epochs.tolist() == [3, 3]
-    assert [record["epoch"] for record in fit.curves if "validation_error" in record] == [3, 3]
-    assert "validation_auroc" not in fit.curves[-1]
-
-
 @pytest.mark.parametrize(("fixed_below", "steps"), [(140, 27), (139, 15)])
 def test_a_fit_on_few_rows_has_a_fixed_length(
     patients: Table, make_stack: MakeStack, fixed_below: int, steps: int

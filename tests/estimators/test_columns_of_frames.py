@@ -65,19 +65,6 @@ class TestWhatIsRefused:
         dropped = read(rows, y, options={"dataset.drop": ["l"]})
         assert dropped.hash == read(X, y).hash
 
-    def test_a_refused_fit_leaves_the_networks_as_they_were(self, small_fit: Any) -> None:
-        fitted, expected = pickle.loads(pickle.dumps(small_fit)), small_fit.predict_proba(X)
-        for rows, labels in (
-            (X.assign(a=np.where(GAPS, np.inf, 1)), y),
-            (X, np.where(y == 1, "a", None)),
-            (X[["a"]], [[1, 2]] * N),
-            (X.assign(a=1, b=2, c="x"), y),
-            (X, y.head(3)),
-        ):
-            with pytest.raises(ValueError, match=r"."):
-                fitted.fit(rows, labels)
-        np.testing.assert_array_equal(fitted.predict_proba(X), expected)
-
 
 class TestCopies:
     @pytest.mark.slow  # imports skops

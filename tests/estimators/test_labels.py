@@ -45,13 +45,6 @@ def test_fit_says_it() -> None:
     assert (fitted.classes_.tolist(), fitted.classes_.dtype) == ([0, 1], np.int64)
 
 
-@pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
-def test_whole_numbers_are_classes_however_many_there_are() -> None:
-    fitted = small().fit(X, np.arange(N) % 40)
-    assert fitted.predict(X).dtype == np.int64
-    assert fitted.classes_.tolist() == [*range(40)]
-
-
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [

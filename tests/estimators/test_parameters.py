@@ -41,12 +41,6 @@ class TestSearches:
             estimator.set_params(n_trails=3)
 
 
-def test_a_number_of_epochs_that_is_set_is_the_largest(small_fit: Any) -> None:
-    of_the_paper = small(recipe="paper", options={"finetune.max_epochs": 2}).fit(X, y)
-    epochs = [fitted.trials_["finetune_epochs"].tolist() for fitted in (small_fit, of_the_paper)]
-    assert epochs == [[3], [2]]
-
-
 def test_a_dictionary_within_options_sets_the_options_of_a_section() -> None:
     nested = small(options={"finetune": {"max_epochs": 2}, "dataset": {"drop": ["c"]}})
     assert nested._config() == small(options={"finetune.max_epochs": 2, "dataset.drop": ["c"]})._config()

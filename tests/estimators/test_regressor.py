@@ -42,12 +42,3 @@ def test_predictions_are_in_the_unit_of_y_and_alike_after_saving(fitted: Any, tm
 def test_what_is_for_classes_is_refused(parameters: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         small(is_regressor=True, **parameters).fit(X, NUMBERS)
-
-
-def test_weights_of_rows() -> None:
-    plain, equal, unequal = (
-        small(is_regressor=True).fit(X, NUMBERS, sample_weight=weights).predict(X)
-        for weights in (None, np.full(N, 3.0), np.arange(float(N)))
-    )
-    assert np.array_equal(plain, equal)
-    assert not np.array_equal(plain, unequal)
