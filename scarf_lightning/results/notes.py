@@ -14,13 +14,14 @@ runs that end at once do not mix their lines; a line that a crash has cut is lef
 import json
 import socket
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import UsageError, explained
+from ..errors import RecordWarning, UsageError, explained
 from .files import DamagedRecordError, read_bytes, refuse_links, write_whole
 from .records import MOST_JSON, Row, fields_of, from_json, read_sealed, sealed
 
@@ -85,13 +86,20 @@ class Failure:
 
 
 def known_data(results: Path, source: HasStamps) -> KnownData | None:
-    """Notes on data whose files have not changed since they were read; none if they cannot be used."""
-    stamps = _plain(source.stamps())
-    with suppress(FileNotFoundError, DamagedRecordError):
-        note = fields_of(DataNote, read_sealed(_note(results, source.key)))
-        if stamps and note.files == stamps:
-            return note.data
-    return None
+    """Notes on data whose files have not changed since they were read.
+
+    A note that cannot be used counts as none, and a warning names it.
+    """
+    stamps, path = _plain(source.stamps()), _note(results, source.key)
+    try:
+        note = fields_of(DataNote, read_sealed(path)) if stamps else None
+    except FileNotFoundError:
+        return None
+    except DamagedRecordError as error:
+        # Once for all who look.
+        warnings.warn(f"{path} is left out: {error}; the data are loaded again.", RecordWarning, stacklevel=1)
+        return None
+    return note.data if note and note.files == stamps else None
 
 
 def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequence[DataclassInstance]") -> None:
