@@ -36,7 +36,7 @@ DONE = {
     "gaps": "2 categories: its one value, or none",
     "numbers": "as they are",
     "categories": "one-hot encoded",
-    "dates": "days, month, weekday and hour, as far as they differ",
+    "dates": "days, month, weekday, hour, where they differ",
     "strings": "16 numbers that are hashes of their letters",
     "text": "32 numbers that are hashes of their letters",
 }

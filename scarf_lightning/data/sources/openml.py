@@ -90,7 +90,6 @@ class OpenMLSource(Source):
         # Ignored columns are not in it.
         if target not in frame:
             raise UsageError(f"{self.in_words} has no target {target!r} among its columns; choose another one.")
-        is_categorical = dict(zip(map(str, frame), categorical, strict=True))
         read = read_target(frame.pop(target), source, kind)
         notes = list[str]()
         if self.split == BY_TASK:
@@ -103,7 +102,7 @@ class OpenMLSource(Source):
         table = Table.from_frame(
             frame,
             read,
-            categorical=[is_categorical[str(column)] for column in frame],
+            categorical=[categorical[column] for column in frame],
             name=self.dataset_name or dataset.name,
             source=source,
             dataset_id=dataset.dataset_id,
@@ -111,7 +110,7 @@ class OpenMLSource(Source):
         )
         return replace(table, notes=(*notes, *table.notes))
 
-    def _read(self) -> "tuple[Any, pd.DataFrame, list[bool], Any, Floats | None]":
+    def _read(self) -> "tuple[Any, pd.DataFrame, dict[Any, bool], Any, Floats | None]":
         """The client's dataset, its columns but ignored ones, whether each is categorical, the client's task, and the
         part of each row in each of its splits, ``(n, splits)``.
 
@@ -141,7 +140,7 @@ class OpenMLSource(Source):
             "paths.openml to a cache that has it."
         ) from failure
 
-    def _from_client(self) -> "tuple[Any, pd.DataFrame, list[bool], Any, Floats | None]":
+    def _from_client(self) -> "tuple[Any, pd.DataFrame, dict[Any, bool], Any, Floats | None]":
         import openml
 
         # The public function wants the dataset's features too.
@@ -175,7 +174,7 @@ class OpenMLSource(Source):
         frame: Any
         frame, _, categorical, _ = dataset.get_data()
         parts = self._parts(len(frame)) if self.split == BY_TASK else None
-        return dataset, frame.set_axis(list(map(str, frame.columns)), axis=1), categorical, task, parts
+        return dataset, frame, dict(zip(frame.columns, categorical, strict=True)), task, parts
 
     def _parts(self, n_rows: int) -> "Floats":
         """The part of each row in each split of the task, ``(n, splits)``; NaN where a split leaves a row out."""
