@@ -118,11 +118,6 @@ def test_many_small_groups_come_close_to_the_papers_shares_and_rows_without_one_
     assert all((rows >= 900).any() for rows in rows_of(split))
 
 
-def test_trials_part_other_groups() -> None:
-    twenty = table_of(labels_of(400), np.arange(400) % 20)
-    assert len({tuple(np.sort(cut(Group(), twenty, seed).test)) for seed in range(20)}) > 15
-
-
 def test_time_goes_forward() -> None:
     times = np.random.default_rng(0).permutation(200).astype(float)
     labels = labels_of(200, unlabelled=0.3)

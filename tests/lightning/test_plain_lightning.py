@@ -214,12 +214,6 @@ def test_options_that_do_not_fit_the_data_are_refused(kind: type[PlainModule], o
         kind([option], data=wdbc())
 
 
-@pytest.mark.parametrize("kind", [PretrainModule, FinetuneModule])
-def test_data_of_another_type_are_refused(kind: type[PlainModule]) -> None:
-    with pytest.raises(UsageError, match=r"^(Pretrain|Finetune)Module makes its networks for a table; give it "):
-        kind(data=[1])
-
-
 def test_modules_and_trainers_that_do_not_fit_the_data_are_refused() -> None:
     pretraining = PretrainModule(SMALL, data=wdbc())
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "y": np.arange(60) % 2})

@@ -23,7 +23,7 @@ from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Purpose
 from scarf_lightning.results import few_steps_note
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.folds import dealt, train_by_folds
+from scarf_lightning.training.folds import train_by_folds
 from tests.composing import config_of
 from tests.promises import assert_same_numbers, is_exact
 from tests.reference import ReferenceTrial
@@ -227,17 +227,6 @@ def test_a_trial_is_the_same_alone_and_in_any_stack(patients: Table, make_stack:
         curves = [[record for record in fit.curves if record["trial"] == 2] for fit in (whole.fit, alone.fit)]
         assert curves[0] == curves[1]
         assert all(torch.equal(weight[0], whole.fit.weights[name][2]) for name, weight in alone.fit.weights.items())
-
-
-def test_strata_are_dealt_to_the_folds_evenly_however_small_they_are() -> None:
-    strata = np.array([0] * 10 + [1] * 5 + [2])
-
-    folds = dealt(strata, 3, np.random.default_rng(0))
-
-    assert sorted(np.bincount(folds)) == [5, 5, 6]
-    assert sorted(np.bincount(folds[:10])) == [3, 3, 4]
-    assert sorted(np.bincount(folds[10:15], minlength=3)) == [1, 2, 2]
-    assert not np.array_equal(folds, dealt(strata, 3, np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize("n_labels", [1, 2])

@@ -68,10 +68,3 @@ def test_a_prediction_that_is_not_finite_is_said(wdbc: Table) -> None:
     predictions[1, 4] = math.nan
     [sentence] = replace(ran, outcome=replace(ran.outcome, predictions=predictions)).record([0, 1]).faults
     assert sentence.startswith("corruption=late: 1 trial of 2 diverged")
-
-
-def test_trials_that_diverge_with_our_parts_are_marked_alone(wdbc: Table) -> None:
-    config = config_of("pretrain=none", "finetune.learning_rate=1e12", "finetune.epsilon=1e-30")
-    record = training_of(config, wdbc).run([0]).record([0])
-    assert record.rows[0]["diverged"] == "finetune"
-    assert not record.faults

@@ -81,13 +81,6 @@ def test_every_metric_is_defined_on_predictions_without_an_error() -> None:
     assert np.isfinite(list(ABC.measured(ABC.soft(labels), labels).values())).all()
 
 
-def test_people_see_names_of_classes() -> None:
-    frame = Classes(("no", "yes")).frame(np.array([1, 0]), np.array([[0.2, 0.8], [0.7, 0.3]]))
-    assert frame.to_dict("list") == {
-        "class": ["yes", "no"], "probability_no": [0.2, 0.7], "probability_yes": [0.8, 0.3],
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("predictions", "is_one"),
     [([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False), ([[0.5, 0.5], [0.9, 0.1]], True)],
