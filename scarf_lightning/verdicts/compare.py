@@ -112,8 +112,8 @@ def compare(
             which it has one label in all trials. In place of ``prediction`` there may be a column ``probability_CLASS``
             for each class, which metrics such as ``auroc`` and ``log_loss`` need.
         metric: one of `scarf_lightning.metrics`, such as ``accuracy`` or ``rmse``.
-        reference: the competitor that the others are compared with; with ``factors`` also a value of one, such as
-            ``scaling=minmax``, and the first setting if not given.
+        reference: the competitor that the others are compared with, the first one if not given; with ``factors`` also a
+            value of one, such as ``scaling=minmax``.
         factors: columns that stand in the place of ``competitor``. If the frame holds all combinations of their values,
             each value is compared with the first of its column over all settings of the others, and each two columns
             have an interaction. If all settings differ from one in a single column, each change is compared with it.
@@ -149,15 +149,12 @@ def compare(
     cells = cells_of(frame, measure, factors, labels, test_to_train=test_to_train, n_trained=n_trained)
     if not cells:
         raise UsageError(f"The frame has no value of {metric}; fill its column.")
-    if reference is None and not factors:
-        names = ", ".join(dict.fromkeys(cell.name for cell in cells))
-        raise UsageError(f"compare needs a reference; the competitors of this frame are: {names}.")
     named = None if reference is None else str(reference)
     # The first setting is the usual one.
     plan = Plan(cells, factors, factors, measure, named, cells[0].options, margin)
     effects = answered(effects_of(plan)[0], lambda _: [Look(trials) for trials in looks])
     if not effects:
-        raise UsageError("No other competitor shares a table and a trial with the reference; name another one.")
+        raise UsageError("No competitor shares a table and a trial with the reference; name another one.")
     return ComparedResults(measure, margin, effects, cells, worths_of(effects, cells, measure))
 
 

@@ -244,11 +244,9 @@ class Plan:
     @cached_property
     def options(self) -> dict[str, Mapping[str, str]]:
         """The options of each competitor, those with the most usual ones first."""
-
-        def unusual(cell: Cell) -> int:
-            return sum(cell.options.get(axis) != self.usual.get(axis) for axis in self.varied)
-
-        return {cell.name: cell.options for cell in sorted(self.cells, key=unusual)}
+        usual = {axis: self.usual.get(axis) for axis in self.varied}
+        ordered = sorted(self.cells, key=lambda cell: sum(cell.options.get(axis) != usual[axis] for axis in usual))
+        return {cell.name: cell.options for cell in ordered}
 
     @cached_property
     def places(self) -> Places:
@@ -258,10 +256,11 @@ class Plan:
     def unequal(self, one: str, other: str) -> set[str]:
         """The axes that two competitors use with different values on the first table that both have; what one does not
         use follows from another difference."""
-        for cells in (cells for tables in self.places.values() for cells in tables.values()):
+        for cells in itertools.chain(*(tables.values() for tables in self.places.values())):
             if one in cells and other in cells:
                 first, second = cells[one].options, cells[other].options
-                return {axis for axis in self.axes if axis in first and first[axis] != second.get(axis, first[axis])}
+                shared = first.keys() & second.keys() & set(self.axes)
+                return {axis for axis in shared if first[axis] != second[axis]}
         return set()
 
     def effects(self, contrasts: Iterable[Contrast], places: Places) -> list[Effect]:
@@ -328,9 +327,8 @@ def effects_of(plan: Plan) -> tuple[list[Effect], Product | None]:
     if product is not None:
         effects = plan.effects(_by_axis(product.axes), product.cells)
     else:
-        named = _named(plan)
-        effects = plan.effects(_star(plan, named) or _beside_references(plan, named), plan.places)
-    return [*effects, *_effects_of_labels(plan, effects)], product
+        effects = plan.effects(_one_by_one(plan), plan.places)
+    return [*effects, *_of_labels(plan, effects)], product
 
 
 def _product(plan: Plan) -> Product | None:
@@ -406,64 +404,66 @@ def _named(plan: Plan) -> list[str]:
     for axis, text in ((named_axis, value), *((axis, wanted) for axis in plan.varied)):
         if matching := [name for name, options in plan.options.items() if options.get(axis) == text]:
             return matching
-    names = list(dict.fromkeys(cell.name for cell in plan.cells))
     values = [value for options in plan.options.values() for axis, value in options.items() if axis in plan.varied]
-    hint = did_you_mean(wanted, [*names, *values])
+    hint = did_you_mean(wanted, [*plan.options, *values])
     fault = f"reference={plan.reference} is no competitor of these results, and no value of {', '.join(plan.varied)}"
-    raise UsageError(unknown_name(fault, wanted, names, "the competitors", hint=hint, shown=repr))
+    raise UsageError(unknown_name(fault, wanted, plan.options, "the competitors", hint=hint, shown=repr))
 
 
-def _star(plan: Plan, named: Sequence[str]) -> list[Contrast]:
-    """Each change beside the base, called by its override, such as ``scaling=minmax``; none if the cells are no star,
-    if there are two bases, or several numbers of labels, at each of which cells compete.
-
-    Each competitor differs from the base in one axis, and they are not all of the same one.
-    """
-    if any(cell.labels is not None for cell in plan.cells):
-        return []
-    stars = []
-    for base in named or plan.options:
-        changed = {name: _changed(plan, name, base) for name in plan.options if name != base}
-        if all(changed.values()) and len(set(changed.values())) > 1:
-            stars.append((base, changed))
-    if len(stars) != 1 or len(named) > 1:
-        return []
-    ((base, changed),) = stars
-    reference = ", ".join(f"{axis}={plan.options[base][axis]}" for axis in plan.axes if axis in changed.values())
+def _one_by_one(plan: Plan) -> list[Contrast]:
+    """Each change beside the base of a star, called by its override, such as ``scaling=minmax``; or else each
+    competitor beside its reference: the one that is named, itself without pre-training, or the most usual one."""
+    named = _named(plan)
+    changed = _star(plan, named)
+    if changed:
+        (base,) = plan.options.keys() - changed.keys()
+        nearest = dict.fromkeys(changed, base)
+    else:
+        references = named or _without_pretraining(plan) or list(plan.options)[:1]
+        nearest = _nearest(plan, references)
+        # In a product each value of the other axes has a reference of its own, and all are used; else there is one.
+        if named and not set(named) <= set(nearest.values()):
+            nearest = _nearest(plan, references[:1])
     contrasts = []
-    for name, axis in changed.items():
-        what = f"{axis}={plan.options[name][axis]}"
-        contrasts.append(Contrast("change", what, reference, [name], [base], _family(plan, name)))
+    for name, reference in nearest.items():
+        # Over numbers of labels each competitor has a family of its own, and so has a baseline, of which nobody asks
+        # whether it helps.
+        cells = [cell for cell in plan.cells if cell.name == name]
+        family = name if any(cell.labels is not None or cell.is_baseline for cell in cells) else ""
+        kind: Kind = "competitor"
+        what, against = name, reference
+        if changed:
+            kind, options = "change", plan.options[reference]
+            what = f"{changed[name]}={plan.options[name][changed[name]]}"
+            against = ", ".join(f"{axis}={options[axis]}" for axis in plan.axes if axis in changed.values())
+        contrasts.append(Contrast(kind, what, against, [name], [reference], family))
     return contrasts
 
 
-def _changed(plan: Plan, name: str, base: str) -> str:
-    """The one axis in which a competitor differs from the base; empty if it is none or several."""
-    unequal = plan.unequal(name, base)
-    # The options of another network come with it.
-    axes = [axis for axis in unequal if axis.partition(".")[0] not in unequal - {axis}]
-    return axes[0] if len(axes) == 1 else ""
+def _star(plan: Plan, named: Sequence[str]) -> dict[str, str]:
+    """The one axis in which each competitor differs from the base; empty if the cells are no star, if there are two
+    bases, or several numbers of labels, at each of which cells compete."""
+    stars = []
+    for base in named or plan.options:
+        changed = {}
+        for name in [name for name in plan.options if name != base]:
+            unequal = plan.unequal(name, base)
+            # The options of another network come with it.
+            axes = [axis for axis in unequal if axis.partition(".")[0] not in unequal - {axis}]
+            changed[name] = axes[0] if len(axes) == 1 else ""
+        if all(changed.values()) and len(set(changed.values())) > 1:
+            stars.append(changed)
+    has_labels = any(cell.labels is not None for cell in plan.cells)
+    return {} if len(stars) != 1 or len(named) > 1 or has_labels else stars[0]
 
 
-def _beside_references(plan: Plan, named: Sequence[str]) -> list[Contrast]:
-    """Each competitor beside its reference: the one that is named; no pre-training for each pre-training, and for
-    methods that are never pre-trained; without one the most usual competitor."""
-    pretrained = {its.get("method") for its in plan.options.values() if its.get("pretrain", "none") != "none"}
-    # A method that is never pre-trained is compared with the network, and is no reference.
-    methods = pretrained | {"control"}
-    without = []
-    for name, options in plan.options.items():
-        if options.get("pretrain", "none") == "none" and options.get("method") in methods:
-            without.append(name)
-    references = list(named) or (without if pretrained else []) or list(plan.options)[:1]
-    nearest = _nearest(plan, references)
-    # In a product each value of the other axes has a reference of its own, and all are used; else there is one.
-    if named and not set(named) <= set(nearest.values()):
-        nearest = _nearest(plan, references[:1])
-    return [
-        Contrast("competitor", name, reference, [name], [reference], _family(plan, name))
-        for name, reference in nearest.items()
-    ]
+def _without_pretraining(plan: Plan) -> list[str]:
+    """The networks without pre-training, if others are pre-trained. A method that is never pre-trained is compared with
+    the network, and is no reference."""
+    by_name = plan.options.items()
+    pretrained = {options.get("method") for _, options in by_name if options.get("pretrain", "none") != "none"}
+    without = [(name, options.get("method")) for name, options in by_name if options.get("pretrain", "none") == "none"]
+    return [name for name, method in without if pretrained and method in pretrained | {"control"}]
 
 
 def _nearest(plan: Plan, references: Sequence[str]) -> dict[str, str]:
@@ -472,36 +472,23 @@ def _nearest(plan: Plan, references: Sequence[str]) -> dict[str, str]:
     return {name: min(references, key=lambda reference: len(plan.unequal(name, reference))) for name in others}
 
 
-def _family(plan: Plan, name: str) -> str:
-    """The family of a competitor: all share one; but over numbers of labels each has its own, and so has a baseline, of
-    which nobody asks whether it helps."""
-    is_alone = any(cell.labels is not None or (cell.name == name and cell.is_baseline) for cell in plan.cells)
-    return name if is_alone else ""
-
-
-def _effects_of_labels(plan: Plan, effects: Sequence[Effect]) -> list[Effect]:
+def _of_labels(plan: Plan, effects: Sequence[Effect]) -> list[Effect]:
     """By how much each effect differs with more labels from that with the fewest: interactions with labels."""
-    curves: dict[tuple[str, str], list[Effect]] = {}
-    for effect in effects:
-        if effect.labels is not None and not effect.is_baseline:
-            place = effect.context.rpartition(WITH)[0]
-            curves.setdefault((effect.what, place), []).append(effect)
+    curves = [effect for effect in effects if effect.labels is not None and not effect.is_baseline]
+    fewest: dict[tuple[str, str], Effect] = {}
     found = []
-    for (_, place), curve in curves.items():
-        fewest, *others = sorted(curve, key=lambda effect: effect.labels or 0.0)
-        for more in others:
-            tables = {}
-            for table, (ones, others_) in more.cells.items():
-                first_ones, first_others = fewest.cells.get(table, ((), ()))
-                if first_ones:
-                    tables[table] = [*ones, *first_others], [*others_, *first_ones]
-            what, reference = (
-                f"{its} × {each.context.rpartition(WITH)[2]}"
-                for its, each in ((more.what, more), (more.reference, fewest))
-            )
-            if tables:
-                contrast = Contrast("interaction", what, reference, (), (), "interactions", (), more.over)
-                found.append(plan.effect(contrast, tables, place))
+    for more in sorted(curves, key=lambda effect: effect.labels or 0.0):
+        place, _, many = more.context.rpartition(WITH)
+        first = fewest.setdefault((more.what, place), more)
+        tables = {}
+        for table in [table for table in more.cells if table in first.cells]:
+            (ones, others), (first_ones, first_others) = more.cells[table], first.cells[table]
+            tables[table] = [*ones, *first_others], [*others, *first_ones]
+        if first is not more and tables:
+            few = first.context.rpartition(WITH)[2]
+            what, reference = f"{more.what} × {many}", f"{more.reference} × {few}"
+            contrast = Contrast("interaction", what, reference, (), (), "interactions", (), more.over)
+            found.append(plan.effect(contrast, tables, place))
     return found
 
 

@@ -31,16 +31,11 @@ def sentences(effects: Sequence[Effect], metric: Metric) -> list[str]:
     bases = {effect.reference_label: effect for effect in shown if effect.kind == "change"}
     for label, effect in bases.items():
         found.append(f"Base: {label}, {level_in_words(effect.levels(metric)[1], metric)}.")
-    open_interactions = [each for each in shown if each.kind == "interaction" and each.claimed == UNDECIDED]
-    if len(open_interactions) > 1:
-        shown = [each for each in shown if each not in open_interactions]
     said = shown if len(shown) <= MOST_SENTENCES else sorted(shown, key=lambda each: each.claimed == UNDECIDED)
     found += [sentence_on(effect, metric) for effect in said[:MOST_SENTENCES]]
     found += dict.fromkeys(f"{capitalised(effect.spoilt)}." for effect in said if effect.spoilt)
     if n_more := len(said[MOST_SENTENCES:]):
         found.append(f"{n_more} more are in the table.")
-    if len(open_interactions) > 1:
-        found.append(f"{len(open_interactions)} interactions are undecided.")
     for effect in effects:
         if effect.is_baseline and effect not in shown and effect.claimed in HELPING:
             found.append(f"The constant answer beats the reference. {sentence_on(effect, metric)}")

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
@@ -17,14 +16,10 @@ from scarf_lightning.verdicts import (
     Look,
     Plan,
     Product,
-    Trials,
     answered,
-    compare,
     effects_of,
     error_parts,
-    frame_of,
 )
-from scarf_lightning.verdicts.looks import spent
 from tests.reporting.cell_results import gains_at
 from tests.verdicts.worlds import cell, right_in_rows
 
@@ -73,28 +68,6 @@ def test_an_effect_is_the_mean_difference_over_the_settings_of_the_others() -> N
     ]  # fmt: skip
 
 
-def test_three_axes_have_each_value_and_each_two_axes() -> None:
-    def level(a: str, b: str, c: str) -> float:
-        return 0.5 + 0.03 * (a == "z") + 0.05 * int(b) + 0.04 * (a == "z") * int(b)
-
-    effects, _ = planned(grid(level, THREE))
-
-    assert differences(effects) == {
-        "a=y": 0, "a=z": 0.03 + 0.04 / 2, "b=1": 0.05 + 0.04 / 3, "c=1": 0,
-        "a=y × b=1": 0, "a=z × b=1": 0.04, "a=y × c=1": 0, "a=z × c=1": 0, "b=1 × c=1": 0,
-    }  # fmt: skip
-
-
-def test_relative_effects_divide_by_the_reference_and_interactions_by_the_mean() -> None:
-    means = {"00": 0.4, "01": 0.6, "10": 0.3, "11": 0.3}
-
-    effects, _ = planned(grid(lambda a, b: means[a + b]), metric="log_loss")
-
-    assert differences(effects) == {
-        "a=1": (0.5 - 0.3) / 0.5, "b=1": (0.35 - 0.45) / 0.35, "a=1 × b=1": ((0.6 - 0.3) - (0.4 - 0.3)) / 0.4,
-    }  # fmt: skip
-
-
 def test_the_error_of_an_effect_is_that_of_the_contrast_of_each_row() -> None:
     right = {setting: right_in_rows(place, 0.6 + 0.1 * place) for place, setting in enumerate(("00", "01", "10", "11"))}
     cells = []
@@ -114,43 +87,6 @@ def test_the_error_of_an_effect_is_that_of_the_contrast_of_each_row() -> None:
         assert effect.verdict.parts.error == pytest.approx(expected.error)
         assert effect.verdict.difference == pytest.approx(expected.mean)
         assert effect.verdict.basis == "rows and fits"
-
-
-def test_only_trials_that_all_settings_have_count() -> None:
-    cells = grid(lambda a, b: 0.7 + 0.1 * int(a))
-    cells[3] = replace(cells[3], trials=Trials({t: v for t, v in cells[3].trials.values.items() if t != 3}))
-    cells[0] = replace(cells[0], trials=Trials(dict(cells[0].trials.values) | {99: 0.1}))
-
-    effect, *_ = planned(cells)[0]
-
-    assert (effect.verdict.trials, effect.verdict.difference) == (5, pytest.approx(0.1))
-
-
-def test_a_table_that_lacks_a_setting_is_left_out_of_a_product() -> None:
-    cells = [each for n in range(8) for each in grid(lambda a, b: 0.7 + 0.05 * int(a), table=f"t{n}")]
-
-    effects, product = planned(cells[:-1])
-
-    assert product is not None
-    assert list(product.cells[""]) == [f"t{n}" for n in range(7)]
-    assert [effect.verdict.datasets for effect in effects] == [7, 7, 7]
-    assert effects[0].verdict.answer == "helps"
-
-
-@pytest.mark.parametrize(
-    ("reference", "usual", "expected"),
-    [
-        (None, {}, "a=1"),
-        (None, {"a": "1", "b": "0"}, "a=0"),
-        ("a=1", {}, "a=0"),
-    ],
-)
-def test_the_first_value_of_an_axis_is_the_named_one_or_the_usual_one(
-    reference: str | None, usual: dict[str, str], expected: str
-) -> None:
-    effects, _ = planned(grid(lambda a, b: 0.7), reference, usual=usual)
-
-    assert effects[0].what == expected
 
 
 BASE = {"pretrain": "scarf", "corruption": "marginal", "scaling": "zscore"}
@@ -236,24 +172,6 @@ def test_labels_are_an_axis_of_interactions() -> None:
     assert [effect.family for effect in effects if effect is not found] == ["scarf", "scarf"]
 
 
-def test_answers_of_a_frame_over_labels_are_those_of_each_competitor_alone() -> None:
-    random = np.random.default_rng(0)
-    rows = []
-    for trial, labels in itertools.product(range(12), (20, 40)):
-        for name, gain in (("base", 0.0), ("one", 0.05), ("other", 0.01)):
-            rows.append(("t", trial, name, labels, 0.7 + gain + labels / 400 + random.normal(0, 0.01)))
-    frame = pd.DataFrame(rows, columns=["dataset", "trial", "competitor", "n_labels", "accuracy"])
-
-    def found(of: pd.DataFrame) -> pd.DataFrame:
-        effects = compare(of, metric="accuracy", reference="base", labels="n_labels").frame
-        return effects[effects["context"] != ""]
-
-    both = found(frame)
-    for name in ("one", "other"):
-        alone = found(frame[frame["competitor"].isin(["base", name])])
-        pd.testing.assert_frame_equal(both[both["what"] == name].reset_index(drop=True), alone.reset_index(drop=True))
-
-
 def beside(
     level: float, name: str = "scarf", gain: int = 1, fault: str = "", reference_fault: str = "", **known: Any
 ) -> Effect:
@@ -262,17 +180,6 @@ def beside(
     one, other = cell(name, 0.6 + gains, fault=fault), cell("none", np.full(len(gains), 0.6), fault=reference_fault)
     ((effect,), _) = effects_of(Plan([one, other], (), (), ACCURACY, "none", margin=known.pop("margin", 0.01)))
     return replace(effect, **known)
-
-
-@pytest.mark.parametrize(
-    ("families", "claims"), [("a", True), ("aa", False), ("ab", True)], ids=["one", "two of one", "two of two"]
-)
-def test_holms_correction_asks_for_5_percent_over_the_effects_of_a_family(families: str, claims: bool) -> None:
-    found = answered([beside(0.03, f"c{n}", family=family) for n, family in enumerate(families)])
-
-    for effect in found:
-        assert effect.verdict.levels.direction == pytest.approx(0.03 / spent([12])[0])
-        assert effect.claimed.startswith("helps") is claims
 
 
 def test_competitors_come_best_first_and_axes_in_their_order() -> None:
@@ -327,25 +234,3 @@ def test_an_undecided_answer_says_what_its_claim_lacks(
     found = answered([beside(level, trials=trials, margin=0.001)] * n, lambda _: [Look(trials) for trials in looks])
 
     assert [each.shown for each in found] == [shown] * n
-
-
-def test_the_frame_has_a_row_an_effect_with_all_of_its_numbers() -> None:
-    (found,) = answered([beside(0.001)])
-
-    (row,) = frame_of([found]).to_dict("records")
-
-    assert (row["what"], row["against"], row["n"], row["answer"]) == ("scarf", "none", 12, "helps")
-    assert (row["difference"], row["low"], row["high"]) == found.verdict.interval
-    assert row["p"] == pytest.approx(0.001 / spent([12])[0])
-
-
-def test_a_side_of_several_cells_has_not_learnt_if_a_third_of_them_has_not() -> None:
-    for n_faulty, spoilt in ((1, ""), (2, "scarf has not learnt in 2 of 6 cells: it predicts one class")):
-        cells = []
-        for n in range(6):
-            fault = "predicts one class" if n < n_faulty else ""
-            cells += [cell("none", [0.9] * 3, f"t{n}"), cell("scarf", [0.8] * 3, f"t{n}", fault=fault)]
-
-        (found,) = effects_of(Plan(cells, (), (), ACCURACY, "none"))[0]
-
-        assert (found.spoilt, found.verdict.reason) == (spoilt, spoilt)

@@ -47,18 +47,6 @@ def test_predictions_are_rows_by_their_number_in_whatever_order_they_stand(predi
     assert means(read(text, "mae")) == means(read(frame, "mae"))
 
 
-@pytest.mark.parametrize("change", [lambda its: its.round(2), lambda its: its * (1 + 1e-7), lambda its: its * 0.9999])
-def test_probabilities_may_be_rounded(change: Change, predictions: pd.DataFrame) -> None:
-    classes = ["probability_0", "probability_1", "probability_2"]
-    frame = predictions.drop(columns="prediction")
-    frame[classes] = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], len(frame))
-    rounded = frame.assign(**change(frame[classes]))
-
-    (one, _), (other, _) = (read(each, "brier_score") for each in (rounded, frame))
-
-    assert one.trials.mean == pytest.approx(other.trials.mean, abs=0.01)
-
-
 def test_numbers_of_labels_and_two_to_five_tables_are_contexts(metrics: pd.DataFrame) -> None:
     frame = pd.concat([metrics.assign(n=n, dataset=name) for name in "ab" for n in (1000, 20)])
 

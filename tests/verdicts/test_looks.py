@@ -10,22 +10,12 @@ from scipy import stats
 
 from scarf_lightning.verdicts import looks
 from scarf_lightning.verdicts.answers import Levels
-from scarf_lightning.verdicts.looks import FIRST, Look, level_after, levels_after, needed_at, spent
+from scarf_lightning.verdicts.looks import Look, level_after, levels_after, needed_at, spent
 
 
 def bounds(trials: tuple[int, ...], alpha: float) -> list[float]:
     """The standard errors beyond which each look claims."""
     return [looks._left_open(trials[: n + 1], alpha).bound for n in range(len(trials))]
-
-
-def test_looks_at_thousands_of_trials_spend_by_their_ratio() -> None:
-    assert bounds((2070,), 0.05) == bounds((10_000,), 0.05) == pytest.approx([1.9954], abs=1e-4)
-    first, second, third = spent([2000, 4000, 6000])
-    assert first == FIRST
-    # Far from the halves, what trials leave falls by the power of their ratio.
-    assert (1 - second) / (1 - first) == pytest.approx(2.0**-looks.STEEPNESS_OF_REST, rel=1e-6)
-    assert (1 - third) / (1 - first) == pytest.approx(3.0**-looks.STEEPNESS_OF_REST, rel=1e-6)
-    assert level_after(0.001, [30_000]) == pytest.approx(0.001 / FIRST)
 
 
 def test_bounds_are_those_of_pocock_where_his_levels_are_spent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Tests of pairs, win matrices and relative gains: by hand, against SciPy in a loop, and their symmetries."""
 
 import math
-from inspect import signature
 from typing import Any, get_args
 
 import numpy as np
@@ -51,17 +50,6 @@ def p_of(first: np.ndarray, second: np.ndarray, test: Test = "welch") -> np.ndar
     return compared_pairs(scores, [("a", "b")], test=test)["p"].to_numpy()
 
 
-def samples_at(*levels: float) -> dict[object, dict[str, list[float]]]:
-    """Of 0.5 +- s and 0.6 +- s, two trials each, Welch's p = 1 - t / sqrt(2 + t^2) for t = 0.1 / (s sqrt(2))."""
-    samples: dict[object, dict[str, list[float]]] = {}
-    for p in levels:
-        t = np.sqrt(2) * (1 - p) / np.sqrt(1 - (1 - p) ** 2)
-        s = 0.1 / t / np.sqrt(2)
-        samples[p] = {name: [mean - s, mean + s] for name, mean in (("a", 0.6), ("b", 0.5))}
-        assert stats.ttest_ind(*samples[p].values(), equal_var=False).pvalue == pytest.approx(p)
-    return samples
-
-
 def test_each_test_equals_scipy_and_the_formula() -> None:
     first, second = FIRST.copy(), SECOND.copy()
     first[0, 2] = second[0, 5] = second[1, :4] = np.nan
@@ -107,28 +95,6 @@ def test_holm_by_hand(raw: list[float], adjusted: list[float]) -> None:
 
 def total(matrix: WinMatrix) -> pd.DataFrame:
     return matrix.wins + matrix.losses + matrix.ties + matrix.undecided
-
-
-def test_a_win_is_strictly_below_the_level_of_the_corrected_test() -> None:
-    """Welch's finds up to 27 % of equal competitors different; it stays for the paper's own figures, as its 20 % do."""
-    defaults = {}
-    for count in (compared_pairs, win_matrix, reference_win_matrix, relative_gains):
-        its = signature(count).parameters
-        defaults[count] = [its[name].default for name in ("test", "alpha") if name in its]
-    assert defaults == {
-        compared_pairs: ["corrected"],
-        win_matrix: ["corrected", 0.05],
-        reference_win_matrix: ["corrected", 0.05],
-        relative_gains: ["corrected", 0.2],
-    }
-
-    scores = scores_from(samples_at(0.045, 0.049, 0.051, 0.055))
-    for alpha, wins in ((0.05, 2), (0.047, 1)):
-        found = reference_win_matrix(scores, {("a", "none"): ("a", "b")}, test="welch", alpha=alpha)
-        assert found.wins.loc["a", "none"] == wins
-    sure = scores_from({0: {"a": [0.9, 0.9], "b": [0.5, 0.5]}})  # p = 0
-    at_alpha = win_matrix(sure, alpha=0.0)
-    assert (at_alpha.wins.loc["a", "b"], at_alpha.ties.loc["a", "b"]) == (0, 1)
 
 
 def test_the_minimum_skips_what_is_not_defined_and_prefers_more_evidence() -> None:
@@ -204,12 +170,6 @@ def test_gains_by_hand_and_a_table_says_how_many_datasets_it_averages() -> None:
     assert table.loc[("b", "a")].to_dict() == pytest.approx(
         {"kept_mean": -14.0, "kept_datasets": 2, "mean": 4.25, "median": 21.0, "datasets": 4}
     )
-    none_kept = gain_table(relative_gains(scores_from({0: {"a": [0.5], "b": [0.4]}}), AGAINST_B))
-    assert np.isnan(none_kept["kept_mean"].item())
-    assert none_kept["mean"].item() == pytest.approx(25)
-    grid = {("z", "y"): ("a", "b"), ("z", "x"): ("b", "c"), ("w", "y"): ("d", "c")}
-    several = scores_from({0: {name: [0.5, 0.6] for name in "abcd"}})
-    assert gain_table(relative_gains(several, grid)).index.to_list() == list(grid)
 
 
 def test_two_settings_under_one_name_are_refused() -> None:
@@ -253,13 +213,6 @@ def test_results_as_scores() -> None:
     # Other columns tell competitors apart, and null is not the option none.
     by_corruption = scores_of(RESULTS, competitor=["corruption"])
     assert by_corruption["competitor"].to_list() == ["not used", "none", "marginal", "mean"]
-    # Published means are one trial.
-    published = scores_of(published_accuracy().query("regime == 'full'"), dataset="dataset_id")
-    assert (set(published["trial"]), published["competitor"].nunique()) == ({0}, 7)
-    # The grid of pre-trainings names competitors as scores do.
-    grid = pretraining_grid(["control"], ["scarf"])
-    assert grid == {("control", "scarf"): ("scarf+control", "none+control")}
-    assert set(grid["control", "scarf"]) == set(scores_of(RESULTS)["competitor"])
 
 
 def test_means_of_cells_by_hand() -> None:
@@ -271,5 +224,3 @@ def test_means_of_cells_by_hand() -> None:
     own = means[means["dataset_id"].isna()].iloc[0]
     assert (own["mean"], own["trials"]) == (0.8, 1)
     assert np.isnan(own["standard_error"])
-    epochs = cell_means(RESULTS, "finetune_epochs", by=["dataset", "pretrain"])
-    assert epochs.loc[epochs["pretrain"] == "none", ["mean", "trials"]].to_numpy().tolist() == [[10, 1]]

@@ -10,7 +10,6 @@ from scarf_lightning.verdicts.rows_and_fits import (
     MOST_FREEDOM,
     OF_BOUND,
     ErrorParts,
-    common_share,
     copies_of_rows,
     error_parts,
     units_of_rows,
@@ -30,12 +29,6 @@ def drawn(
     return error_parts(values, units, n_trained=0)
 
 
-def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """The standard error of the difference of two means, and its degrees of freedom."""
-    found = stats.ttest_ind(first, second, equal_var=False)
-    return abs(first.mean() - second.mean()) / abs(found.statistic), found.df
-
-
 def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> None:
     """The closed form of fixed splits: what rows explain of the spread of trials is in the part of the rows."""
     random = np.random.default_rng(4)
@@ -48,23 +41,6 @@ def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> 
     assert found.fits_variance == pytest.approx((table.mean(axis=1).var(ddof=1) - explained) / 4)
     assert (found.common, found.n_tested) == (1.0, 60)
     assert error_parts(list(table), [np.arange(60)] * 4, n_trained=40) == found, "rows that all test never train"
-
-
-def test_as_many_trials_more_are_expected_to_change_nothing() -> None:
-    found = drawn(trials=6, rows=0.2, fits=0.1)
-    again = found.expected(6)
-    assert (again.rows_variance, again.fits_variance, again.freedom) == pytest.approx(
-        (found.rows_variance, found.fits_variance, found.freedom)
-    )
-
-
-def test_blocks_of_rows_count_as_one_value_each() -> None:
-    random = np.random.default_rng(5)
-    table = random.normal(size=(3, 40)) + np.repeat(random.normal(size=10), 4)
-
-    found = error_parts(list(table), [np.repeat(np.arange(10), 4)] * 3, n_trained=0)
-
-    assert found.rows_variance == pytest.approx(table.reshape(3, 10, 4).mean(axis=(0, 2)).var(ddof=1) / 10)
 
 
 def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows() -> None:
@@ -169,30 +145,6 @@ def test_copies_are_one_unit_and_leaves_of_a_tree_are_not() -> None:
     assert copies[0][0] == copies[0][1] == copies[1][2] == copies[1][3]
     assert len(set(copies[0].tolist())) == 3
     assert [each.tolist() for each in leaves] == [each.tolist() for each in many]
-
-
-def test_copies_are_worth_as_much_as_the_rows_alone_in_any_order() -> None:
-    random = np.random.default_rng(3)
-    values, rows = random.normal(size=(4, 50)), [random.permutation(200)[:50] for _ in range(4)]
-    orders = [random.permutation(50) for _ in rows]
-
-    alone = error_parts(list(values), rows)
-    doubled = error_parts([np.repeat(its, 2) for its in values], [np.repeat(its, 2) for its in rows])
-    moved = [[each[order] for each, order in zip(its, orders, strict=True)] for its in (values, rows)]
-
-    assert doubled.error == pytest.approx(alone.error)
-    assert error_parts(*moved).error == pytest.approx(alone.error)
-
-
-def test_the_share_that_trials_have_in_common_is_that_of_random_test_rows() -> None:
-    random = np.random.default_rng(0)
-    shares = np.zeros((30, 500))
-    for trial in shares:
-        trial[random.permutation(500)[:100]] = 1 / 100
-
-    assert common_share(shares) == pytest.approx(0.2, abs=0.01)
-    assert drawn(30, 500, 100, rows=1.0).common == pytest.approx(100 / 500, rel=0.05)
-    assert common_share(shares[:1]) == 0
 
 
 def test_few_rows_that_carry_the_error_leave_few_degrees_of_freedom() -> None:

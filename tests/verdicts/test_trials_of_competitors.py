@@ -142,14 +142,6 @@ class TestVerdict:
             expected = judge(differences, margin=0.02, bounds=(-1.0, 1.0))
             assert (without.interval, without.basis) == (pytest.approx(expected.interval), expected.basis)
 
-    def test_without_predictions_it_has_the_overlap_and_the_test_rows_of_the_trials(self) -> None:
-        first, second = (of(*values, test_to_train=0.1, n_test=30) for values in ([0.9] * 3, [0.8, 0.8, 0.8]))
-
-        found = beside(first, second, margin=0.02)
-
-        expected = judge(np.full(3, 0.1), margin=0.02, test_to_train=0.1, n_test=30, bounds=(-1.0, 1.0))
-        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-
     def test_trials_that_share_their_test_rows_have_none_without_predictions(self) -> None:
         found = beside(of(0.9, 0.8, 0.9, split="column"), of(0.7, 0.6, 0.8, split="column"))
 
@@ -195,8 +187,3 @@ class TestVerdict:
         expected = judge_tables([np.full(n, 0.01 * n) for n in range(1, 9)], margin=0.02)
         assert found.interval == pytest.approx(expected.interval)
         assert (found.average, found.datasets, found.trials) == (pytest.approx(0.045), 8, 1)
-
-    def test_relative_differences_are_parts_of_the_sizes_of_their_table(self) -> None:
-        pairs = [([of(1.0, 1.0)], [of(2.0, 2.0)]), ([of(3.0, 3.0)], [of(4.0, 4.0)])]
-
-        assert verdict_on(pairs, LOG_LOSS).average == pytest.approx((1 / 2 + 1 / 4) / 2)

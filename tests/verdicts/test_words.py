@@ -127,10 +127,3 @@ def test_each_change_of_a_star_has_a_sentence_after_the_base() -> None:
     assert base.startswith("Base: a=0, b=0, accuracy 60.0")
     assert first.startswith("On iris, beside the base: a=1 helps, +10.0")
     assert second.startswith("On iris, beside the base: b=1 makes no practical difference, ")
-
-
-def test_open_interactions_are_counted() -> None:
-    effects = [replace(SOME, kind="interaction", what=f"a={n} × b=1", claimed="undecided") for n in range(2)]
-
-    assert "2 interactions are undecided." in sentences([SOME, *effects], ACCURACY)
-    assert sentences([SOME, effects[0]], ACCURACY)[1].startswith("On iris: a=0 × b=1 undecided, ")

@@ -32,13 +32,6 @@ def test_the_metric_of_k_times_the_labels_is_worth_k(factor: float, at: int) -> 
     assert found.most == pytest.approx(500 / LABELS[at] * REACH)
 
 
-def test_between_two_numbers_of_labels_the_curve_is_straight_in_their_logarithm() -> None:
-    """A steep step and a flat one: half of the flat one is the geometric mean of its ends."""
-    found = worth_in_labels(np.array([0.65]), np.array([[0.4, 0.6, 0.7]]), [10, 100, 1000], at=0)
-
-    assert found.factor == pytest.approx(math.sqrt(100 * 1000) / 10)
-
-
 def test_what_the_continued_curve_does_not_reach_is_worth_its_end() -> None:
     reference = curve(LABELS)[None]
     above = worth_in_labels(curve([4 * 500]), reference, LABELS, at=3)
