@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 BEGIN, END = "<!-- counted -->\n", "<!-- end -->"
-DRAWS, ROWS, CHANGES = 400, 600, 3
+DRAWS, ROWS, CHANGES = 1000, 600, 3
 FITS = (0.015, 0.03, 0.05, 0.08)
 GAINS = (0.03, 0.05)
 SOME, EACH = (10, 15, 20, 30), tuple(range(10, 31))
