@@ -107,8 +107,6 @@ class FileSource(Source):
             is_labelled = read.target.is_labelled(read.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
         kinds = {column: kind for kind in KINDS for column in getattr(self, kind)}
-        nameless = [name for name in map(str, frame) if NAMELESS.fullmatch(name) and name not in kinds]
-        frame = frame.drop(columns=[*self.drop, *nameless], errors="ignore")
         name = self.dataset_name or self.label
         table = Table.read(frame, read, kinds, self.decimal, name=name, source=path, split_by=parts)
         return replace(table, notes=(*doubts, *table.notes)).weighted(weights)
@@ -147,8 +145,7 @@ class FileSource(Source):
         frames: list[pd.DataFrame] = []
         parts: list[float] = []
         for option, file in self._files():
-            # Spreadsheets write lines of separators below a table.
-            frame = read_file(file, self.separator, self.decimal, self.encoding, self.sheet).dropna(how="all")
+            frame = read_file(file, self.separator, self.decimal, self.encoding, self.sheet)
             needs_no: set[str | None] = set(self.drop)
             if option == "dataset.unlabelled":
                 frame = frame.drop(columns=self.target, errors="ignore")
@@ -167,5 +164,9 @@ class FileSource(Source):
             if column is not None and column not in names:
                 fault = f"{option} names {column!r}, which is not a column of {self.path}"
                 raise UsageError(unknown_name(fault, column, names, "its columns", shown=repr))
+        used = {column for option, column in named if option != "dataset.drop"}
+        kept = [name for name in names if name in used or not (name in self.drop or NAMELESS.fullmatch(name))]
+        # Spreadsheets write lines of separators below a table.
+        whole = pd.concat(frames, ignore_index=True)[kept].dropna(how="all")
         is_split = self.split is not None and self.split.kind == "files"
-        return pd.concat(frames, ignore_index=True)[names], np.array(parts) if is_split else None
+        return whole.reset_index(drop=True), np.array(parts)[whole.index] if is_split else None
