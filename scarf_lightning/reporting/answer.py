@@ -32,18 +32,16 @@ def answer_sections(answers: Answers) -> list[Section]:
     if is_curve:
         competitors = [effect for effect in answers.comparisons if effect.kind == "competitor"]
         picture = label_curve(options, competitors)
-    blocks: list[Block] = [*map(Paragraph, texts), picture, _first_table(answers)]
+    # The means of a product stand in the place of its effects.
+    product = answers.product
+    first = effects_table(answers) if product is None else means_table(product, options.measure)
+    blocks: list[Block] = [*map(Paragraph, texts), picture, first]
     blocks += map(Paragraph, trials_sentence(answers.asked))
     blocks += map(Paragraph, answers.reservations)
     sections = [Section("summary", "The answer", blocks)]
     if details := _details(answers, is_curve=is_curve):
         sections.append(Section("details", "More on the answer", details))
     return sections
-
-
-def _first_table(answers: Answers) -> Table:
-    """The means of a product, or else the effects."""
-    return effects_table(answers) if answers.product is None else means_table(answers.product, answers.options.measure)
 
 
 def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
@@ -56,7 +54,7 @@ def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
     if is_curve:
         blocks.append(effects_picture(effects, options))
     if answers.product is not None:
-        blocks.append(effects_table(answers))
+        blocks += [*map(Paragraph, answers.product.left_out), effects_table(answers)]
     if answers.worths:
         blocks.append(worth_table(answers.worths, options.measure))
     if others := metrics_table(answers):

@@ -92,13 +92,8 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
 
     measured = set(scores.loc[scores["value"].notna(), "competitor"])
     # By name and not by cell: a competitor with a score on any dataset is drawn.
-    scored: list[str] = []
-    empty: list[str] = []
-    for name in dict.fromkeys(names):
-        if name in measured:
-            scored.append(name)
-        else:
-            empty.append(name)
+    every = dict.fromkeys(names)
+    scored, empty = [each for each in every if each in measured], [each for each in every if each not in measured]
     return Competitors(scores, scored, empty)
 
 

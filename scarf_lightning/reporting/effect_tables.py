@@ -24,6 +24,7 @@ OVER_ALL = "average"
 """The heading of means over the settings of an axis: a corruption is called mean."""
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
 REFERENCE = "reference"
+ENDS = ("difference", "low", "high")
 
 Line = tuple[tuple[Entry, ...], dict[str, Any]]
 """The entries of a line of a table, and its data."""
@@ -73,22 +74,19 @@ def metrics_table(answers: Answers) -> Table | None:
     if not others:
         return None
     labels = [effect.label for effect in answers.comparisons]
-    shown, data = pd.DataFrame({"effect": labels}), []
+    shown, data = {"effect": labels}, []
     for name in (leading.name, *others):
-        effects, _ = judged_effects(results, replace(answers.options, metric=name))
-        # A metric may be unknown for an effect of which others are known.
+        metric, (effects, _) = metric_named(name), judged_effects(results, replace(answers.options, metric=name))
         known = {effect.label: effect for effect in effects if effect.label in labels}
-        metric = metric_named(name)
+        # A metric may be unknown for an effect of which others are known.
+        sizes = [_size(known[label], metric) if label in known else NOTHING for label in labels]
         # The heading has the unit, once.
         unit = ", times" if metric.is_relative else _unit(metric)
-        sizes = [_size(known[label], metric) if label in known else NOTHING for label in labels]
         shown[metric.label + unit] = [size.replace(" times", "") for size in sizes]
         for label, effect in known.items():
-            data.append(
-                {"effect": label, "metric": name} | {end: effect.row[end] for end in ("difference", "low", "high")}
-            )
+            data.append({"effect": label, "metric": name} | {end: effect.row[end] for end in ENDS})
     caption = f"Differences by several metrics, with 95 % intervals; answers are by {leading.label}"
-    return table("metrics", caption, shown, data=pd.DataFrame(data))
+    return table("metrics", caption, pd.DataFrame(shown), data=pd.DataFrame(data))
 
 
 def means_table(product: Product, metric: Metric) -> Table:

@@ -101,25 +101,24 @@ def label_curve(options: ReportOptions, effects: Sequence[Effect]) -> Picture:
     """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
     metric = options.measure
     references = dict.fromkeys(effect.reference for effect in effects)
-    by_name: dict[str, dict[float, list[Cell]]] = {name: {} for name in references}
+    curves: dict[str, dict[float, dict[Any, Cell]]] = {name: {} for name in references}
     for effect in sorted(effects, key=lambda effect: effect.labels or 0.0):
         for cell in (*effect.others, *effect.ones):
-            points = by_name.setdefault(cell.name, {}).setdefault(cell.labels or 0.0, [])
-            # Several competitors share a reference.
-            if cell not in points:
-                points.append(cell)
-    lines = {name: [_point(cells, metric) for cells in curve.values()] for name, curve in by_name.items()}
+            # By its key, since several competitors share a reference.
+            curves.setdefault(cell.name, {}).setdefault(cell.labels or 0.0, {})[cell.key] = cell
+    lines: dict[str, list[Point]] = {}
+    for name, curve in curves.items():
+        lines[name] = []
+        for by_key in curve.values():
+            cells = list(by_key.values())
+            # Of several datasets the median number of labels, and the mean over them.
+            lines[name].append((median(cell.n_labels for cell in cells), level_over(cells, metric)))
     return Picture(
         "label-curve",
         label_curve_figure(lines, metric, len(references)),
         caption=f"{capitalised(metric.heading)} over the number of labels, those that validate included: mean and its "
         "95 % interval. Competitors share splits, so two may differ although their intervals overlap.",
     )
-
-
-def _point(cells: Sequence[Cell], metric: Metric) -> Point:
-    """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
-    return median(cell.n_labels for cell in cells), level_over(cells, metric)
 
 
 @styled()

@@ -206,11 +206,10 @@ def completeness(results: CellResults) -> str:
 def provenance_section(results: CellResults, command: str) -> Section:
     """Section of versions and hardware, the cells with their fingerprints, and the command."""
     finished = results.cells[results.cells["finished"] > 0]
-    n_diverged = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
-    data = finished[[*results.axes, "finished", "fingerprint"]].assign(diverged=n_diverged)
-    shown = finished[["finished", "fingerprint"]].rename(columns={"finished": "trials"})
-    shown.insert(0, "cell", finished.index.map(results.names))
-    blocks: list[Block] = [replace(table("cells", "", shown, data=data), on_page=False)]
+    cells = finished[["finished", "fingerprint"]].rename(columns={"finished": "trials"})
+    cells.insert(0, "cell", finished.index.map(results.names))
+    cells["diverged"] = results.trials.groupby("cell")["diverged"].sum()
+    blocks: list[Block] = [replace(table("cells", "", cells), on_page=False)]
     # Cells of one sweep may have been trained on several machines, and by several versions.
     versions: dict[str, dict[str, None]] = {}
     for environment in environments(results):

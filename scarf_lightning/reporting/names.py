@@ -197,7 +197,7 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
     """A text of at most so many letters for each name, where a figure has no room for more: the options that not all
     names share, or their two ends."""
     options = {name: " ".join(name.split()).split(", ") for name in names}
-    shared = set[str]().union(*options.values()).intersection(*options.values()) if len(options) > 1 else ()
+    shared = set.intersection(*map(set, options.values())) if len(options) > 1 else set()
     texts = {name: ", ".join(each for each in its if each not in shared) or name for name, its in options.items()}
     half = longest // 2
     return {
