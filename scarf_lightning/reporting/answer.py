@@ -54,7 +54,7 @@ def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
     if is_curve:
         blocks.append(effects_picture(effects, options))
     if answers.product is not None:
-        blocks += [*map(Paragraph, answers.product.left_out), effects_table(answers)]
+        blocks.append(effects_table(answers))
     if answers.worths:
         blocks.append(worth_table(answers.worths, options.measure))
     if others := metrics_table(answers):

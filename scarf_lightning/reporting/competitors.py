@@ -105,13 +105,11 @@ class GridOverReference:
         competitors: the cells, with names by the columns of both axes of the grid.
         pairs: by (row, column) the names of a cell and of its reference.
         reference: the name of the reference column.
-        alone: the rows that have no reference.
     """
 
     competitors: Competitors
     pairs: Mapping[tuple[str, str], Pair]
     reference: str
-    alone: Sequence[str]
 
 
 def grid_over_reference(
@@ -145,15 +143,9 @@ def grid_over_reference(
         where = f"the values of {' + '.join(columns)}"
         raise UsageError(unknown_name(f"No cell is the reference {reference}", reference, settings, where))
 
-    grid: dict[tuple[str, str], Pair] = {}
-    alone: list[str] = []
-    for row, column, name in others:
-        if row in references:
-            grid[row, column] = (name, references[row])
-        elif row not in alone:
-            alone.append(row)
+    grid = {(row, column): (name, references[row]) for row, column, name in others if row in references}
     is_reference = [setting == reference for setting in settings]
-    return GridOverReference(competitors, grid, column_names[is_reference].iloc[0], alone)
+    return GridOverReference(competitors, grid, column_names[is_reference].iloc[0])
 
 
 def _joined(setting: Iterable[Any]) -> str:

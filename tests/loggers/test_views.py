@@ -45,14 +45,6 @@ def test_a_name_has_what_was_asked(asked: list[str], name: str) -> None:
     assert run_name("mine", asked) == name
 
 
-def test_the_summary_is_the_mean_over_trials_and_leaves_out_what_is_not_defined(results: Path) -> None:
-    store = finished(results, trials=range(3), values={"auroc": float("nan"), "finetune_best_epoch": 2})
-    summary = cell_view(store.fingerprint, results, group="cells").summary
-    means = {name: summary[name] for name in ("accuracy", "accuracy_std", "log_loss_std", "finetune_seconds", "trials")}
-    assert list(means.values()) == pytest.approx([0.51, 0.01, 0, 0.25, 3])
-    assert not {"auroc", "validation_error"} & set(summary), "these curves have no error"
-
-
 def test_the_validation_error_is_that_of_the_kept_weights(results: Path) -> None:
     store, record = finished(results, trials=[]), some_record([0, 1], finetune_best_epoch=1)
     curves = [curve | {"validation_error": curve["trial"] + curve["epoch"] / 10} for curve in record.curves]

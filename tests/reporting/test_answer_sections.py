@@ -78,14 +78,6 @@ def test_the_first_sentence_is_the_answer_and_the_last_its_validity_or_what_to_d
     assert others[-1].startswith(last)
 
 
-def test_each_axis_of_a_product_has_a_sentence_and_so_has_the_interaction() -> None:
-    corruption, scaling, both, *_ = answers_of(two_by_two(), OPTIONS).in_words
-
-    assert ", over 2 settings of scaling; better in " in corruption
-    assert scaling.startswith("On iris, beside scaling=zscore: scaling=minmax hurts, −9.9")
-    assert both.startswith("On iris: corruption=mean × scaling=minmax ")
-
-
 @pytest.mark.parametrize(
     ("reference", "sign"), [(None, "+"), ("marginal", "+"), ("corruption=marginal", "+"), ("mean", "−")]
 )
@@ -95,19 +87,6 @@ def test_the_reference_of_an_axis_is_its_usual_value_or_the_one_that_is_named(re
     assert answers.product is not None
     (sentence,) = [each for each in answers.in_words if "beside corruption=" in each]
     assert f", {sign}" in sentence
-
-
-def test_a_table_that_lacks_settings_has_no_part_in_a_product() -> None:
-    cells = []
-    for (place, dataset), (c, s) in itertools.product(enumerate("abcdefg"), SETTINGS):
-        if (dataset, c, s) != ("g", "mean", "minmax"):
-            its = (0.8 - 0.05 * (s == "minmax") + NOISE[place]).tolist()
-            cells.append(a_cell(its, dataset=dataset, corruption=c, scaling=s))
-    results = results_of(cells, usual=USUAL)
-
-    (scaling,) = [each for each in answers_of(results, OPTIONS).effects if each.axes == ("scaling",)]
-
-    assert (scaling.verdict.datasets, scaling.claimed) == (6, "hurts")
 
 
 def test_the_page_has_the_answers_one_figure_and_one_table_first() -> None:

@@ -114,13 +114,6 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     assert math.isnan(level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)
 
 
-@pytest.mark.parametrize("n_test", [None, 0, -5])
-def test_a_number_of_test_rows_that_cannot_be_is_unknown(n_test: int | None) -> None:
-    results = results_of([({"dataset": "wdbc", "pretrain": "none"}, [0.9] * 5)])
-    results.trials["n_test"] = n_test
-    assert level_of(results, 0, ACCURACY) == (0.9, 0.9, 0.9)
-
-
 @pytest.mark.parametrize(("many", "reads"), [(200, 1), (0, 2)])
 def test_predictions_of_few_cells_are_read_once_for_all_metrics(
     many: int, reads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

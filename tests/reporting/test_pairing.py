@@ -81,14 +81,6 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
     assert {one.ones[0].key: one.others[0].key for one in effects} == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
 
 
-def test_readings_are_compared_with_all_columns() -> None:
-    values = {"[a]": VALUES, "[b]": [value - 0.2 for value in VALUES], "null": VALUES}
-    cells = [a_cell(its, dataset__drop=drop) for drop, its in values.items()]
-    results = results_of(cells, usual={"dataset.drop": "null"})
-
-    assert compared(results) == [(f"dataset.drop=[{name}]", "dataset.drop=null", "") for name in "ab"]
-
-
 THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])
 
 

@@ -72,16 +72,6 @@ def test_a_trial_that_diverged_is_finished_and_has_no_metrics(tmp_path: Path) ->
     assert results.trials["accuracy"].isna().tolist() == [False, False, True]
 
 
-def test_a_half_finished_sweep_is_counted(tmp_path: Path) -> None:
-    some, none = leave(tmp_path, range(2)), leave(tmp_path, range(0), pretrain="none")
-
-    results = read_results([asked(some), asked(none), asked(None)])
-
-    assert results.cells["finished"].tolist() == [2, 0, 0]
-    assert results.unfinished.index.tolist() == [0, 1, 2]
-    assert results.cells["fingerprint"].tolist() == [some.fingerprint, none.fingerprint, None]
-
-
 def test_damaged_records_and_descriptions_are_named_and_left_out(tmp_path: Path) -> None:
     store = leave(tmp_path, range(2))
     store.add(some_record([2]))
