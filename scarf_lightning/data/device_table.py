@@ -35,11 +35,10 @@ class DeviceTable:
         n_copies = 1 if preprocessing.is_shared else len(preprocessing.fill)
         copies = torch.empty(n_copies, n_rows, self.n_features, dtype=dtype, device=self.device)
         for trial in range(n_copies):
-            scaled = preprocessing.apply(table.values, trial)
-            copies[trial] = torch.from_numpy(scaled).to(dtype)
+            scaled = torch.from_numpy(preprocessing.apply(table.values, trial)).to(dtype)
+            refuse_too_large(table, ~scaled.isinf().any(dim=0).numpy())
+            copies[trial] = scaled
         self._values = copies.flatten(0, 1)
-        is_too_large = self._values.isinf().any(dim=0)
-        refuse_too_large(table, ~is_too_large.cpu().numpy())
         # The first row of each trial's own copy, (T,).
         self._first: Tensor | None = None
         if n_copies > 1:
