@@ -190,7 +190,7 @@ WORDS: dict[str, str] = {
     "early_stopping=3": "Did you mean pretrain.patience or finetune.patience? The options are",
     "debug=true": "debug=true: debug is chosen by name",
     "callbacks=x": "Lightning's callbacks go with a Trainer of your own",
-    "seed=${hydra:job.num}": "seed: ",
+    "seed=${hydra:job.num}": "seed",
     "+trials=3": "An item is already at 'trials'",
     "~loss": "~loss: loss is chosen by name",
     "hydra.run.dir=x": "hydra.run.dir=x: leave it out, for paths.results=FOLDER says where results go.",
