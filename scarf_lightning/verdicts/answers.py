@@ -28,8 +28,6 @@ UNDECIDED: Answer = "undecided"
 SAME: Answer = "no practical difference"
 HELPING: tuple[Answer, ...] = ("helps", "helps, size open")
 """The answers that claim an improvement."""
-HURTING: tuple[Answer, ...] = ("hurts", "hurts, size open")
-"""The answers that claim a loss."""
 
 ENOUGH_TRIALS = 10
 """Trials of one table from which on something is claimed of it. The spread of fewer shows the error of fits badly."""
