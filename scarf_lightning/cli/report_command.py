@@ -2,15 +2,16 @@
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..errors import NoSubjectError, UsageError
+from ..errors import NoSubjectError, UsageError, not_an_option
 from ..importing import require_report
-from ..options import load_plugins
+from ..options import Config, load_plugins
+from ..options.axes import AXES
 from ..options.checking import checked
 from ..options.paths import expanded
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
@@ -210,6 +211,12 @@ def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str |
 
     if results is not None:
         return _folder_subject(expanded(results), overrides, plugins, row_of)
+    known = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES)]
+    for override in overrides:
+        # Cells would refuse it without naming the options of a report.
+        key = override.partition("=")[0]
+        if key.isidentifier() and key not in known:
+            raise UsageError(not_an_option(key, "the options", (*OPTIONS, *known), full_list="scarf report --help"))
     return _sweep_subject(overrides, compose, row_of)
 
 
