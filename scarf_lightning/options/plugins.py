@@ -83,7 +83,10 @@ def _import(name: str) -> None:
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        # The line of the module says more than that of a library which it calls, such as dataclasses.
+        file = str(_find(name))
+        frame = next((each for each in reversed(frames) if each.filename == file), frames[-1])
         raise UsageError(
             f"plugins names {name}, which cannot be imported: {type(error).__name__}: {error} "
             f"({Path(frame.filename).name}, line {frame.lineno})."
