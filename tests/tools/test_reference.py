@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from omegaconf import OmegaConf
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.logger_classes import TARGET
 from scarf_lightning.options.option import Option, _kinds_of
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from scarf_lightning.sweeping.compose import plain_values
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, names_an_estimator, yaml
 from tools.reference import DESCRIBED, choices, common_options
 
@@ -147,7 +147,7 @@ def every_option() -> dict[str, Option]:
 
 def test_every_option_of_a_run_is_in_it() -> None:
     known = set(every_option())
-    for section, value in plain_values(composed()).items():
+    for section, value in OmegaConf.to_container(composed(), resolve=True).items():
         options = [f"{section}.{name}" for name in value] if isinstance(value, dict) else [str(section)]
         of_a_group = {f"{option}.{inner}" for option in options for inner in ("name", "width", "mode", "write")}
         chosen = {
