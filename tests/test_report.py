@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.cli import commands
-from tests.cells import finish
+from scarf_lightning.results import CellStore, identity
+from tests.cells import finish, some_config, some_record
 from tests.composing import ROOT, cells_of
 from tests.processes import Process, here
-from tests.reporting.store import fill_store
+from tests.reporting.store import described, fill_store
 
 HEAVY = {"pytorch_lightning", "lightning_fabric", "openml", "sklearn", "xgboost", "wandb"}
 
@@ -74,6 +75,19 @@ def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: P
     assert ran.returncode == 0, ran.stderr
     assert "All 4 cells are finished, 12 of 12 trials." in ran.stdout
     assert "log-loss" in ran.stdout.splitlines()[0]
+
+
+def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path: Path) -> None:
+    for pretrain in ("none", "scarf"):
+        config = some_config(pretrain=pretrain)
+        store = CellStore(tmp_path / "mine", identity(config, "0" * 64))
+        overrides = (f"pretrain={pretrain}", "plugins=[my_part]")
+        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described(config, overrides=overrides))
+        store.add(some_record(range(4), pretrained=pretrain != "none"))
+    (tmp_path / "my_part.py").write_text("raise SystemExit('it ran')")
+    ran = report_here("results=mine", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "Not imported: my_part" in ran.stdout
 
 
 def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
