@@ -37,11 +37,10 @@ def train_to_the_end(config: Config, table: Table) -> None:
 
 def split_by(name: str, n_rows: int) -> NDArray[np.float64] | None:
     """What a split may go by: every row a group of its own, so that all trials have the same sizes; or the share of
-    rows before it, and the part that this share is in; or that part in each of ten folds."""
+    rows before it, and the part that this share is in."""
     share = np.arange(n_rows) / n_rows
     part = np.digitize(share, [0.7, 0.8]).astype(np.float64)
-    task = np.stack([np.where(np.arange(n_rows) % 10 == fold, 2.0, 0.0) for fold in range(10)], axis=1)
-    return {"group": np.full(n_rows, np.nan), "time": share, "column": part, "files": part, "task": task}.get(name)
+    return {"group": np.full(n_rows, np.nan), "time": share, "column": part, "files": part}.get(name)
 
 
 @pytest.mark.slow

@@ -39,8 +39,8 @@ class Splitting(Options, ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
-        """The split of one trial. Most rules depend on its random stream alone, and not on its number.
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
+        """The split of one trial, by its random stream.
 
         Raises:
             UsageError: the table cannot be split in this way.
@@ -124,7 +124,7 @@ class Random(Shuffled):
     def strata(self, table: "Table") -> Ints:
         return np.where(table.is_labelled, 0, -1)
 
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         return self._checked(self._cut(table, random), table)
 
 
@@ -138,7 +138,7 @@ class Stratified(Shuffled):
     def strata(self, table: "Table") -> Ints:
         return table.target.strata(table.labels)
 
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         return self._shuffled(self._cut(table, random), table, random)
 
 
@@ -154,7 +154,7 @@ class Group(Splitting):
     def is_ragged(self, table: "Table") -> bool:
         return True
 
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         values = _split_by(table)
         # A row without a value is a group by itself, numbered behind the others.
         behind = np.nanmax(values, initial=0) + 1 + np.arange(table.n_rows)
@@ -181,7 +181,7 @@ class Time(Splitting):
     name: ClassVar[str] = "time"
     column: str | None = option(None, "dates or numbers: the last rows by it are for validation and testing")
 
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         times = _split_by(table)
         labelled = np.flatnonzero(table.is_labelled)
         if np.isnan(times[labelled]).any():
@@ -223,12 +223,13 @@ class Given(Splitting):
     are for training, or are not used if the data assign them to another part. If they assign none to validation, a
     tenth of the labelled training rows validates, another tenth in every trial."""
 
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         # A row of which the data say nothing trains.
         part = np.nan_to_num(_split_by(table), nan=TRAIN)
         if not (part == VALIDATION).any():
-            n_labelled = ((part == TRAIN) & table.is_labelled).sum()
-            part = _with_validation(part, table, n_labelled, random)
+            labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
+            n_validation = max(1, round(VALIDATION_SHARE * len(labelled)))
+            part[random.permutation(labelled)[:n_validation]] = VALIDATION
         return self._of_parts(part, table, random)
 
     def without_test(self, split: Split) -> Split:
@@ -253,29 +254,6 @@ class Files(Given):
     test: str | None = option(None, "file of the test rows")
 
 
-@dataclass
-class Task(Splitting):
-    """The splits of an OpenML task, one for each trial, fold after fold and repetition after repetition. Its test rows
-    are used for testing. A tenth of all its rows, drawn from its training rows in every trial, is for validation."""
-
-    name: ClassVar[str] = "task"
-
-    def is_ragged(self, table: "Table") -> bool:
-        return True
-
-    def split(self, table: "Table", random: np.random.Generator, trial: int = 0) -> Split:
-        parts = _split_by(table)
-        n_splits = parts.shape[1]
-        if trial >= n_splits:
-            raise UsageError(
-                f"{table.source} has {n_splits} splits, one for each trial; ask for trials={n_splits} at most."
-            )
-        part = parts[:, trial]
-        # A repetition may leave rows out.
-        n_used = (~np.isnan(part)).sum()
-        return self._of_parts(_with_validation(part, table, n_used, random), table, random)
-
-
 def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints) -> Split:
     """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified.
 
@@ -287,15 +265,6 @@ def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints) -> Split:
     part = Copies.of(alike).parts(order)[order]
     shuffled = rows[order]
     return Split(*(shuffled[part == number] for number in range(len(PARTS))))
-
-
-def _with_validation(part: Floats, table: "Table", n_rows: int, random: np.random.Generator) -> Floats:
-    """The parts of rows, of which a tenth of ``n_rows`` validates: labelled training rows, drawn at random."""
-    drawn = part.copy()
-    labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
-    n_validation = max(1, round(VALIDATION_SHARE * n_rows))
-    drawn[random.permutation(labelled)[:n_validation]] = VALIDATION
-    return drawn
 
 
 def _closest(so_far: Ints, wanted: float) -> int:

@@ -183,7 +183,7 @@ class RowRules:
             UsageError: the table cannot be split in this way, has fewer labels than the regime shows or fewer training
                 rows than pre-training asks for, or these rows all weigh nothing.
         """
-        split = self.splitting.split(table, streams.numpy(trial, Purpose.SPLIT), trial)
+        split = self.splitting.split(table, streams.numpy(trial, Purpose.SPLIT))
         pretrain = split.train
         if self.pretrain_rows is not None:
             if self.pretrain_rows > len(pretrain):

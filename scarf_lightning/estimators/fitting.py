@@ -39,7 +39,7 @@ class WithoutTest(Splitting):
     def is_ragged(self, table: Table) -> bool:
         return self._rule.is_ragged(table)
 
-    def split(self, table: Table, random: np.random.Generator, trial: int = 0) -> Split:
+    def split(self, table: Table, random: np.random.Generator) -> Split:
         rule = self._rule
         n_different = len(np.unique(table.alike[table.is_labelled]))
         if isinstance(rule, Shuffled) and n_different < len(PARTS):

@@ -277,33 +277,19 @@ class TableDataModule(pl.LightningDataModule):
 
 
 class OpenMLDataModule(TableDataModule):
-    """A dataset of OpenML, or a task with its own splits, for Lightning's own loop.
+    """A dataset of OpenML for Lightning's own loop.
 
     Args:
-        task: the number of a task; trial t has its split t.
-        dataset: the number of a dataset, in place of a task.
+        dataset: the number of a dataset.
         options, trials, keywords: as `TableDataModule` takes them.
 
     Raises:
-        UsageError: neither or both numbers are given, or as by `TableDataModule`.
+        UsageError: as by `TableDataModule`.
     """
 
-    def __init__(
-        self,
-        *,
-        task: int | None = None,
-        dataset: int | None = None,
-        options: Options = (),
-        trials: int = 1,
-        **keywords: Any,
-    ) -> None:
-        if (task is None) == (dataset is None):
-            raise UsageError(
-                "OpenMLDataModule takes the number of a task or of a dataset: OpenMLDataModule(task=10101)."
-            )
+    def __init__(self, dataset: int, options: Options = (), trials: int = 1, **keywords: Any) -> None:
         self._frame = None
-        number = f"dataset.id={dataset}" if task is None else f"dataset.task={task}"
-        self._begin(["dataset=openml"], [number, *overrides_of(options, keywords)], trials)
+        self._begin(["dataset=openml"], [f"dataset.id={dataset}", *overrides_of(options, keywords)], trials)
 
 
 @dataclass(frozen=True)

@@ -272,7 +272,6 @@ class DatasetSettings(Options):
     )
     weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")
     unlabelled: str | None = option(None, "file of more rows without a target, which pre-training uses")
-    task: int | None = option(None, "number of a task on OpenML, with its own splits", "[1, inf)")
     size: list[int] | None = option(None, "rows and columns, by which a run is planned before the table is loaded")
 
     def __post_init__(self) -> None:

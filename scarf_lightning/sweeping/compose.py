@@ -41,8 +41,8 @@ ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError)
 """The errors that composing may end in; Hydra has no error of its own for a file that it cannot read."""
 OF_TABLES = ("split", "regime", "scaling", "encoding")
 """Axes whose options a recipe sets, whichever part is chosen."""
-NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
-"""OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
+NEVER_SCALED = {28, 1468, 4134}
+"""OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing")."""
 MEETS_DATASET = re.compile(r"\$\{|@|(?:^| )(?:[+~]|scaling\.|dataset[./])")
 """In overrides that may refer to the dataset, change a part of it, or change the scaling of its file."""
 
@@ -299,18 +299,11 @@ def _unknown_option(full: str, section: DictConfig) -> UsageError:
 
 def scaling_of(dataset: Mapping[str, Any]) -> str:
     """The paper's scaling of the data of this configuration."""
-    is_unscaled = dataset.get("id") in NEVER_SCALED or dataset.get("task") in NEVER_SCALED.values()
-    return "none" if is_unscaled else "zscore"
+    return "none" if dataset.get("id") in NEVER_SCALED else "zscore"
 
 
-def split_of(dataset: Mapping[str, Any]) -> str:
-    """The split of data that are an OpenML task, or not."""
-    return "random" if dataset.get("task") is None else "task"
-
-
-# Files of conf/ call them, as ${scarf.scaling_of:...}. A reloaded module registers them again.
+# A file of conf/ calls it. A reloaded module registers it again.
 with warnings.catch_warnings():
     # OmegaConf 2.4 has another name for it, by which version 2.3 means something else.
     warnings.simplefilter("ignore")
-    for _resolver in (scaling_of, split_of):
-        OmegaConf.register_new_resolver(f"scarf.{_resolver.__name__}", _resolver, replace=True)
+    OmegaConf.register_new_resolver("scarf.scaling_of", scaling_of, replace=True)

@@ -208,20 +208,15 @@ def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("asked", "scaling", "split"),
+    ("asked", "scaling"),
     [
-        ("dataset=wdbc", "zscore", "random"),
-        ("dataset=openml dataset.id=31", "zscore", "random"),
+        ("dataset=wdbc", "zscore"),
+        ("dataset=openml dataset.id=31", "zscore"),
         # Three datasets of the paper are not scaled.
-        ("dataset=openml dataset.id=28", "none", "random"),
-        ("dataset=openml dataset.id=4134", "none", "random"),
-        ("dataset=openml dataset.id=28 scaling=minmax", "minmax", "random"),
-        # A task brings its split.
-        ("dataset=openml dataset.task=9981", "none", "task"),
-        ("dataset=openml dataset.task=59", "zscore", "task"),
-        ("dataset=openml dataset.task=59 split=stratified", "zscore", "stratified"),
+        ("dataset=openml dataset.id=28", "none"),
+        ("dataset=openml dataset.id=4134", "none"),
+        ("dataset=openml dataset.id=28 scaling=minmax", "minmax"),
     ],
 )
-def test_a_dataset_brings_its_scaling_and_split_unless_the_user_says_so(asked: str, scaling: str, split: str) -> None:
-    config = config_of(*asked.split())
-    assert (config.scaling, config.split["name"]) == ({"name": scaling}, split)
+def test_a_dataset_brings_its_scaling_unless_the_user_says_so(asked: str, scaling: str) -> None:
+    assert config_of(*asked.split()).scaling == {"name": scaling}

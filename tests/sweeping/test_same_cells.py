@@ -60,7 +60,7 @@ def digest(cells: Iterable[Cell]) -> tuple[int, str]:
     lines = set[str]()
     for cell in cells:
         config, dataset = cell.config, cell.config.dataset
-        data = f"{dataset.source} {dataset.id} {dataset.task} {dataset.drop} {config.pretrain.drop} {config.trials}"
+        data = f"{dataset.source} {dataset.id} None {dataset.drop} {config.pretrain.drop} {config.trials}"
         fields = [identity(config, data)]
         if config.is_pretrained:
             fields.append(pretraining_identity(config, data))

@@ -1,6 +1,6 @@
 """Where tables come from. Opening a source imports no client and loads nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (Wd
 """What needs neither a file nor a network."""
 OPTIONS = {
     FileSource.name: tuple(field.name for field in fields(FileSource) if field.name not in ("dataset_name", "split")),
-    OpenMLSource.name: ("id", "task", "target_kind"),
+    OpenMLSource.name: ("id", "target_kind"),
     WdbcSource.name: ("id",),
     DiabetesSource.name: (),
 }
 """The options of each source, besides the name of its data."""
-SPLITS = {FileSource.name: ("group", "time", "column", "files"), OpenMLSource.name: ("group", "time", "column", "task")}
+SPLITS = {FileSource.name: ("group", "time", "column", "files"), OpenMLSource.name: ("group", "time", "column")}
 """The splits that need more of a source than labels."""
 
 
@@ -61,7 +61,7 @@ def open_source(
         if option not in OPTIONS[source]:
             fault = f"dataset.{option} is not an option of dataset.source={source}"
             raise UsageError(unknown_name(fault, option, ("name", *OPTIONS[source]), "its options"))
-    split_by = _split_by(split or {}, source, asked)
+    split_by = _split_by(split or {}, source)
     # A bundled table is one table, so nothing of it can be chosen but its name.
     if source in BUNDLED:
         if asked.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
@@ -70,12 +70,9 @@ def open_source(
     kind = asked.pop("target_kind", AUTO)
     named: dict[str, Any] = {"dataset_name": name, "target_kind": None if kind == AUTO else kind, "split": split_by}
     if source == OpenMLSource.name:
-        if len(asked) != 1:
-            raise UsageError(
-                "dataset=openml needs the id of a dataset, or of a task, which brings its dataset: set dataset.id=N or "
-                "dataset.task=N, and not both."
-            )
-        return OpenMLSource(asked.get("id"), _path(openml_cache), asked.get("task"), **named)
+        if "id" not in asked:
+            raise UsageError("dataset=openml needs the id of a dataset: set dataset.id=N.")
+        return OpenMLSource(asked["id"], _path(openml_cache), **named)
     if not asked.get("path"):
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
     lists = {option: tuple(asked.get(option, ())) for option in LISTS_OF_COLUMNS}
@@ -88,15 +85,14 @@ def _path(given: str | None) -> Path | None:
     return expanded(given) if given else None
 
 
-def _split_by(split: Mapping[str, Any], source: str, asked: Collection[str]) -> SplitBy | None:
+def _split_by(split: Mapping[str, Any], source: str) -> SplitBy | None:
     """Fields of a split that its source must know; None if it needs nothing but the labels."""
     kind = split.get("name", "random")
     if kind in ("random", "stratified"):
         return None
-    if kind not in SPLITS.get(source, ()) or (kind == "task" and "task" not in asked):
-        other = "dataset=openml dataset.task=N" if kind == "task" else "dataset=csv"
-        raise UsageError(f"split={kind} does not go with dataset.source={source}; use it with {other}.")
-    needed = {"files": "test", "task": "name"}.get(kind, "column")
+    if kind not in SPLITS.get(source, ()):
+        raise UsageError(f"split={kind} does not go with dataset.source={source}; use it with dataset=csv.")
+    needed = "test" if kind == "files" else "column"
     if not split.get(needed):
         raise UsageError(f"split={kind} needs split.{needed}; set it.")
     return SplitBy(kind, split.get("column"), _path(split.get("validation")), _path(split.get("test")))

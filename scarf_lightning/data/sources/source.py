@@ -86,10 +86,6 @@ class SplitBy:
     test: Path | None = None
 
 
-BY_TASK = SplitBy("task")
-"""The splits of an OpenML task."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Source(ABC):
     """A place that a table is read from. Making a source is cheap: it loads nothing and imports no client.
