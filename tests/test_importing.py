@@ -6,16 +6,12 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import scarf_lightning
 from scarf_lightning import UsageError
 from scarf_lightning.importing import EXTRAS, require, require_report
-from scarf_lightning.options.checking import checked
-from scarf_lightning.options.logger_classes import check_loggers
-from scarf_lightning.options.run_settings import LoggerSettings
 from tests.composing import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -99,30 +95,6 @@ def test_a_report_without_its_packages_is_refused_before_anything_is_done(
     for thing, ask in asked.items():
         with pytest.raises(UsageError, match=rf"^{thing} needs the package {package}: pip install '\.\[report\]'"):
             ask()
-
-
-@pytest.mark.parametrize(
-    ("logger", "missing", "needs"),
-    [
-        (
-            {"wandb": {"write": True}},
-            "wandb",
-            r"wandb needs the package wandb: pip install '\.\[wandb\]' in a clone brings it\.",
-        ),
-        ({"wandb": {"write": True, "mode": "disabled"}}, "wandb", None),
-        ({}, "wandb", None),
-    ],
-)
-def test_a_logger_needs_the_packages_of_what_it_writes(
-    logger: dict[str, Any], missing: str, needs: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
-    settings = checked(LoggerSettings, logger, "logger")
-    if needs is None:
-        check_loggers(settings)
-    else:
-        with pytest.raises(UsageError, match=f"^logger={needs}$"):
-            check_loggers(settings)
 
 
 def test_a_logger_without_its_package_is_refused_before_anything_trains(

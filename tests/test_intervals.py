@@ -18,8 +18,8 @@ from scarf_lightning.intervals import (
 )
 from scarf_lightning.metrics import metric_named
 
-FREEDOMS = [1, 2, 2.5, 4, 9, 29, 141.7, 1e9]
-LEVELS = [0.5, 0.8, 0.9, 0.95, 1 - 0.05 / 30, 1 - 1e-6]
+FREEDOMS = [1, 2.5, 9, 141.7, 1e9]
+LEVELS = [0.5, 0.95, 1 - 1e-6]
 
 
 @pytest.mark.parametrize("freedom", FREEDOMS)

@@ -12,7 +12,7 @@ from scarf_lightning.results import CellStore, identity
 from tests.cells import finish, some_config, some_record
 from tests.composing import ROOT, cells_of
 from tests.processes import Process, here
-from tests.reporting.store import described, fill_store
+from tests.reporting.store import described
 
 HEAVY = {"pytorch_lightning", "lightning_fabric", "openml", "sklearn", "xgboost", "wandb"}
 
@@ -66,17 +66,6 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
     assert "10 trials answer: the same command with trials=10." in ran.stdout.splitlines()
 
 
-@pytest.mark.slow
-def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: Path) -> None:
-    ids = fill_store(tmp_path / "mine", datasets=3, trials=3, pretrains=("none", "scarf"))["dataset_id"].unique()
-
-    ran = report_here("results=mine", f"dataset=dataset-{ids[0]},dataset-{ids[2]}", "metric=log_loss", cwd=tmp_path)
-
-    assert ran.returncode == 0, ran.stderr
-    assert "All 4 cells are finished, 12 of 12 trials." in ran.stdout
-    assert "log-loss" in ran.stdout.splitlines()[0]
-
-
 def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path: Path) -> None:
     for pretrain in ("none", "scarf"):
         config = some_config(pretrain=pretrain)
@@ -115,17 +104,11 @@ OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
         ("", OF_WHAT),
         ("pretrain=scarf", OF_WHAT),
         ("quick", r"quick is no option; .*\."),
-        ("sweeps=mine.yaml tets=welch", r"tets is not an option\. Did you mean test\? .*\."),
-        (
-            "sweeps=mine.yaml test=student",
-            r"test=student is unknown\. Its values are: welch, paired, corrected\.",
-        ),
         (
             "sweeps=quik",
             r"sweeps=quik: there is no file .*\. Did you mean quick\? The sweeps are: .* lists them\.",
         ),
         ("results=nowhere", r"nowhere holds no results; .*\."),
-        ("results=nowhere regime=full", r"nowhere holds no results; .*\."),
         ("sweeps=mine.yaml metric=gini", r"metric=gini is unknown. The metrics are: accuracy, .*\."),
     ],
 )

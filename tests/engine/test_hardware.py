@@ -89,31 +89,6 @@ def test_a_fit_multiplies_in_its_precision(
     assert seen == {within}
 
 
-@pytest.mark.parametrize(
-    ("asked", "n_gpus", "chosen"),
-    [
-        (("cpu", None), 2, "cpu"),
-        (("auto", None), 0, "cpu"),
-        (("auto", None), 2, "cuda"),
-        (("cuda", 1), 2, "cuda:1"),
-        (("cuda", None), 0, "no CUDA device here; choose auto or cpu"),
-        (("cuda", 2), 2, "trainer.device=2: torch finds 2 GPUs"),
-        (("cpu", 0), 2, "trainer.device=0 is the number of a GPU"),
-    ],
-)
-def test_a_device_is_chosen_by_kind_and_number_or_refused(
-    asked: tuple[Any, int | None], n_gpus: int, chosen: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: n_gpus > 0)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
-    settings = TrainerSettings(accelerator=asked[0], device=asked[1])
-    if chosen.startswith(("cpu", "cuda")):
-        assert choose_hardware(settings).device == torch.device(chosen)
-    else:
-        with pytest.raises(UsageError, match=chosen):
-            choose_hardware(settings)
-
-
 def test_torch_of_ours_multiplies_exactly_whatever_the_program_around_has_set() -> None:
     torch.set_float32_matmul_precision("medium")
     try:

@@ -1,4 +1,4 @@
-"""Real sweeps that are killed, ended, short of disk, started twice, or have a cell that fails."""
+"""Real sweeps that are killed, ended, short of disk, or have a cell that fails."""
 
 import re
 import resource
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.results import load
-from tests.processes import TINY, assert_equal_rows, ended, in_the_way, n_records, started, train
+from tests.processes import TINY, ended, in_the_way, n_records, started, train
 
 PARTS = """
 from dataclasses import dataclass
@@ -31,17 +31,6 @@ class Broken(Marginal):
     def replacement(self, x, source, random):
         if x.shape[-1] == N_COLUMNS and not Path("mended").exists():
             raise ZeroDivisionError("planted")
-        return super().replacement(x, source, random)
-
-
-@dataclass
-class Counted(Marginal):
-    name: ClassVar[str] = "counted"
-
-    def replacement(self, x, source, random):
-        if x.shape[-1] == N_COLUMNS:
-            with open("views", "a") as file:
-                file.write("view\\n")
         return super().replacement(x, source, random)
 """
 
@@ -115,15 +104,6 @@ def test_a_full_disk_fails_what_needs_it_and_leaves_nothing_half_written(tmp_pat
     assert in_the_way(tmp_path / "results") == []
 
 
-def test_a_disk_too_full_to_start_a_job_is_said_before_training(tmp_path: Path) -> None:
-    ran = train("trials=1", *TINY, cwd=tmp_path, python_options=NO_BYTECODE, preexec_fn=partial(no_longer_files, 100))
-
-    assert ran.returncode == 2
-    assert ran.stderr.startswith("paths.results=results cannot be written to: ")
-    assert "File too large; name another folder" in ran.stderr
-    assert in_the_way(tmp_path / "results") == []
-
-
 def test_a_preempted_job_gives_its_claims_back_and_keeps_what_is_finished(tmp_path: Path) -> None:
     results = tmp_path / "results"
     cell = ["trainer.trials_per_stack=1", *TINY]
@@ -148,36 +128,3 @@ def test_a_preempted_job_gives_its_claims_back_and_keeps_what_is_finished(tmp_pa
     assert again.returncode == 0
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert set(load(results)["trial"]) == trials | set(range(n))
-
-
-def test_two_sweeps_of_the_same_cells_at_once_train_each_cell_and_each_pretraining_once(
-    plugin: str, tmp_path: Path
-) -> None:
-    sweep = [
-        "-m",
-        "seed=0,1",
-        "method=control,dropout,mixup",
-        "corruption.name=counted",
-        "trials=2",
-        plugin,
-        "workers=1",
-        *TINY,
-    ]
-    together, alone = tmp_path / "together", tmp_path / "alone"
-    for folder in (together, alone):
-        folder.mkdir()
-        (folder / "planted_parts.py").write_text(PARTS)
-
-    with started(*sweep, cwd=together) as one, started(*sweep, cwd=together) as other:
-        ran = [ended(process, minutes=4) for process in (one, other)]
-    single = train(*sweep, cwd=alone, minutes=4)
-
-    assert [each.returncode for each in (*ran, single)] == [0, 0, 0], ran
-    assert n_records(together / "results") == n_records(alone / "results") == 6
-    assert_equal_rows(together / "results", alone / "results")
-    assert (together / "views").read_text() == (alone / "views").read_text() != ""
-    for each in ran:
-        assert each.stderr.startswith("seed=0,1: each seed is a cell of its own.")
-        assert each.stdout.startswith("6 cells of ")
-        assert "not finished" not in each.stdout
-    assert in_the_way(together / "results") == []

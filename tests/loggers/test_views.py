@@ -133,12 +133,3 @@ def test_online_without_a_login_is_named_and_keeps_no_other_from_being_written(v
     assert problem.startswith(f"wdbc defaults ({view.id}) is not in W&B: nobody is logged in; run `wandb login`")
     assert runs(results) == []
     assert list((results / "csv").glob("*/*/metrics.csv"))
-
-
-@pytest.mark.slow
-def test_folders_that_cannot_be_written_are_named(view: CellView, results: Path) -> None:
-    for name in ("csv", "wandb"):
-        (results / name).touch()
-    called = f"{view.name} ({view.id})"
-    begins = [problem.partition(":")[0] for problem in write_views(view, results, BOTH)]
-    assert begins == [f"{called} is not in W&B", f"{called} is not in csv"]

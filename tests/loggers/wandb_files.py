@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.processes import Process
-
 Row = dict[str, Any]
 
 
@@ -19,7 +17,6 @@ class Run:
     id: str = ""
     name: str = ""
     group: str = ""
-    tags: list[str] = field(default_factory=list)
     config: Row = field(default_factory=dict)
     notes: str = ""
     history: list[Row] = field(default_factory=list)
@@ -28,11 +25,6 @@ class Run:
 
     def curve(self, key: str) -> list[Any]:
         return [step[key] for step in self.history if key in step]
-
-
-def said(ran: Process) -> list[str]:
-    """The lines on standard error after the first one of every command."""
-    return ran.stderr.splitlines()
 
 
 def runs(results: Path) -> list[Run]:
@@ -57,7 +49,7 @@ def _read(folder: Path) -> Run:
         content = record.get(record["type"])
         if record["type"] == "run":
             run.id, run.name, run.group = content["run_id"], content["display_name"], content["run_group"]
-            run.tags, run.notes = content.get("tags", []), content.get("notes", run.notes)
+            run.notes = content.get("notes", run.notes)
             run.config |= content.get("config", {}).get("update", {})
         elif record["type"] == "config":
             run.config |= content.get("update", {})

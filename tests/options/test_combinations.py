@@ -201,30 +201,18 @@ class TestUnused:
             ("pretrain=scarf_disc", {"cotrain", "views"}),
             ("pretrain=no_noise_ae", {"cotrain", "views", "selection"}),
             ("pretrain=vime", {"cotrain", "views", "loss"}),
-            ("pretrain=subtab corruption=gaussian", {"cotrain", "views", "loss", "selection"}),
-            ("corruption=gaussian", {"cotrain", "selection"}),
             ("pretrain=none", NO_PRETRAINING | {"corruption", "selection"}),
             ("method=scarf_augment", NO_PRETRAINING),
             ("method=cotrain", OF_PRETRAIN | {"corruption", "loss"}),
-            ("method=cotrain cotrain=no_noise_ae", OF_PRETRAIN | {"corruption", "loss", "views", "selection"}),
-            ("method=cotrain pretrain=scarf", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
             ("method=xgboost", NO_NETWORK),
             ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
             ("method=probe", {"cotrain", "network.head", "finetune.class_weight"} | OF_FINETUNE),
-            (
-                "method=probe pretrain=none",
-                NO_PRETRAINING
-                | SHARED
-                | OF_FINETUNE
-                | {"corruption", "selection", "network.head", "finetune.class_weight"},
-            ),
             ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views", "regime.validation_share"}),
             (
                 "regime=few regime.validation=inside pretrain=scarf finetune.monitor=none",
                 {"cotrain", "regime.validation_share"} | {f"finetune.{name}" for name in OF_VALIDATION},
             ),
-            ("regime=few pretrain=scarf", {"cotrain", "regime.validation_share"}),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
@@ -237,7 +225,6 @@ class TestUnused:
             ("", {"finetune.label_smoothing_schedule", "finetune.fixed_steps", *OF_NO_DECAY}, set()),
             ("finetune.monitor=none", {f"finetune.{name}" for name in OF_VALIDATION}, set()),
             ("pretrain.monitor=none", {f"pretrain.{name}" for name in OF_VALIDATION}, set()),
-            ("finetune.monitor=none finetune.metric=auroc", {"finetune.metric"}, set()),
             ("finetune.max_steps=9", {"finetune.max_epochs"}, set()),
             ("finetune.label_smoothing=0.1 method=label_smoothing", {"finetune.label_smoothing"}, set()),
             (
@@ -257,7 +244,6 @@ class TestUnused:
                 {"finetune.fixed_steps"},
                 {"finetune.folds", "finetune.fold_steps"},
             ),
-            ("finetune.folds=3 finetune.fixed_below=9 method=mixup", {"finetune.folds"}, set()),
             (
                 "finetune.folds=3 finetune.fixed_below=9 finetune.monitor=none",
                 {"finetune.folds"},

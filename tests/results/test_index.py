@@ -81,10 +81,7 @@ def in_its_place(make: Callable[[Path], object]) -> Callable[[Path], object]:
     [
         flip,
         rewrite(lambda content: content[2].update(accuracy=["high"] * TRIALS)),
-        rewrite(lambda content: content[2].update(accuracy=[0.5])),
-        rewrite(lambda content: content[2].update(trial=3)),
         rewrite(lambda content: content.__setitem__(1, {"target": {"kind": "weather"}})),
-        rewrite(lambda content: content.pop()),
         in_its_place(os.mkfifo),
         in_its_place(lambda path: path.symlink_to("/dev/zero")),
     ],

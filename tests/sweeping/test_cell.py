@@ -5,7 +5,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.run_settings import CacheSettings
-from scarf_lightning.options.settings import DatasetSettings, TrainerSettings
+from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import (
     KnownData,
     keep_failure,
@@ -37,29 +37,6 @@ def test_equal_cells_have_one_key_before_their_data_are_known() -> None:
     assert some_cell(pretrain="none").key == some_cell("x", pretrain="none", corruption=mean, trials=9).key
     assert some_cell().key != some_cell(corruption=mean).key
     assert some_cell().key != some_cell(dataset=DatasetSettings("openml", 1510, "wdbc")).key
-
-
-def test_a_pretraining_is_shared_by_methods_and_regimes_and_by_nothing_else() -> None:
-    same = [
-        some_cell(),
-        some_cell(method={"name": "mixup", "alpha": 0.2}),
-        some_cell(method={"name": "cotrain"}),
-        some_cell(regime={"name": "full"}),
-        some_cell(trials=30),
-    ]
-    other = [
-        some_cell(seed=1),
-        some_cell(pretrain="scarf_ae"),
-        some_cell(scaling={"name": "none"}),
-        some_cell(fit_on="train"),
-        some_cell(corruption={"name": "mean", "rate": 0.6}),
-        some_cell(dataset=DatasetSettings("openml", 1489, "phoneme")),
-        some_cell(trainer=TrainerSettings(precision="64-true")),
-    ]
-
-    assert len({cell.pretraining_key for cell in same}) == 1
-    assert len({cell.pretraining_key for cell in (same[0], *other)}) == 1 + len(other)
-    assert some_cell(pretrain="none").pretraining_key is None
 
 
 def test_stores_are_known_once_the_data_are(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ COMMANDS = {
     "textbook": ("sweeps=textbook", FIXED_LENGTH),
     "columns": ("sweeps=columns", FIXED_LENGTH),
 }
-SHORT = ("answer", "card", "labels", "losses", "pretraining_curves", "quick", "suite", "textbook")
+SHORT = ("card", "labels", "losses", "pretraining_curves", "quick", "suite")
 """Those that take a second."""
 DIGESTS = {
     "card": (4, "6fa3cfda9a2f0af3"),

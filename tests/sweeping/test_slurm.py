@@ -102,13 +102,20 @@ def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs) -> None
         (60, 60.0, {"least_min": 20.0}, 3, 60),
         (3, 7200.0, {"least_min": 20.0}, 3, 360),
         (3, 7200.0, {"timeout_min": 50}, 3, 50),
-        (1500, 60.0, {}, 750, 30),
+        (15, 60.0, {}, 8, 30),
     ],
     ids=["short ones are joined", "three times as long", "as the user asks", "no more than an array takes"],
 )
 def test_tasks_are_worth_their_place_in_the_queue(
-    n: int, seconds: float, chosen: dict[str, Any], n_tasks: int, minutes: int, programs: Programs
+    n: int,
+    seconds: float,
+    chosen: dict[str, Any],
+    n_tasks: int,
+    minutes: int,
+    programs: Programs,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(slurm, "MOST_TASKS", 10)
     launch(n, seconds=seconds, **chosen)
 
     (submitted,) = programs.calls("sbatch")
