@@ -165,9 +165,8 @@ def declared_order(column: "pd.Series[Any]", categories: Collection[str]) -> tup
     declared = getattr(column.dtype, "categories", None)
     if declared is None:
         return None
-    # A type may declare categories that no row has, and some with blanks that the categories lack.
-    spelled = list(map(spell, declared))
-    return tuple(dict.fromkeys(text for each in spelled for text in (each, each.strip()) if text in categories))
+    # A type may declare categories that no row has.
+    return tuple(text for text in map(spell, declared) if text in categories)
 
 
 def spell(value: Any) -> str:

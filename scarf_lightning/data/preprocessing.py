@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,20 +216,15 @@ class OneHotDropLast(Encoding):
 class Ordinal(Encoding):
     """Codes 0, 1, 2 ..., imputed by the mode and then scaled as numbers are.
 
-    The ``declared`` order is the order of the source, as in the header of an ARFF file. Without one, and with
-    ``sorted``, numbers are ordered by size and other strings alphabetically.
+    The order is that of the column's type, as in the header of an ARFF file. Without one, numbers are ordered by size
+    and other strings alphabetically.
     """
 
     name: ClassVar[str] = "ordinal"
     widens: ClassVar[bool] = False
-    order: Literal["declared", "sorted"] = option("declared", "order of the categories: as in the source, or sorted")
 
     def column(self, column: Column) -> Column:
-        categories = column.categories
-        # Only some sources declare an order.
-        if self.order == "declared" and column.declared:
-            categories = column.declared
-        return replace(column, categories=categories, indicators=0)
+        return replace(column, categories=column.declared or column.categories, indicators=0)
 
 
 def codes_in(column: Column, order: Sequence[str]) -> Floats:

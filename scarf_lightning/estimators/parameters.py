@@ -16,7 +16,7 @@ from ..sweeping.compose import Composer
 from ..sweeping.overrides import overrides_of_options
 from .model import why_no_model
 
-OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind", "unlabelled")
+OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind")
 OF_THE_COMMAND = {*OF_THE_RUN, "regime", *(f"dataset.{option}" for option in OF_A_FILE)} - {
     "trainer",
     "recipe",

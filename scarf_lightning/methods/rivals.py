@@ -293,21 +293,16 @@ class XGBoost(Rival):
     tree_method: Literal["exact", "approx", "hist"] = option("exact", "how splits are found")
     base_score: float | None = option(0.5, "first probability of a class; null estimates it from the labels", "(0, 1)")
     encoding: Literal["ordinal", "onehot"] = option("ordinal", "encoding of categories, whatever the networks use")
-    order: Literal["declared", "sorted"] = option(
-        "declared", "order of ordinal codes; declared as in the header of an ARFF file"
-    )
 
     def arguments(self, lesson: Lesson) -> dict[str, Any]:
-        # These two are ours; all others are the library's.
-        options = {name: value for name, value in vars(self).items() if name not in ("encoding", "order")}
+        # The encoding is ours; all others are the library's.
+        options = {name: value for name, value in vars(self).items() if name != "encoding"}
         # 0.5 is a start for probabilities. Numbers start at their mean, which the library takes if none is given.
         chosen: dict[str, Any] = lesson.target.choose(classifier=options, regressor=options | {"base_score": None})
         return chosen
 
     def features(self, stack: "Stack", rows: Ints) -> Any:
-        return (
-            super().features(stack, rows) if self.encoding == "onehot" else numbered(stack, rows, Ordinal(self.order))
-        )
+        return super().features(stack, rows) if self.encoding == "onehot" else numbered(stack, rows, Ordinal())
 
     def predict(self, lesson: Lesson) -> Floats:
         predictions = super().predict(lesson).astype(np.float64)

@@ -107,10 +107,9 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
     if not config.part("method").needs_unlabelled_rows or config.part("regime").hides_labels or n_unlabelled:
         return
     hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)
-    of_file = " or dataset.unlabelled=FILE" if config.dataset.source == "csv" else ""
     raise UsageError(
         f"method={config.method['name']} does not go with regime={config.regime['name']}: it needs unlabelled rows; "
-        f"use regime={' or '.join(hiding)}{of_file}."
+        f"use regime={' or '.join(hiding)}."
     )
 
 

@@ -266,12 +266,10 @@ class DatasetSettings(Options):
     separator: str | None = option(None, "character between fields; null finds it")
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
     encoding: str | None = option(None, "text encoding of the file, such as cp1252; null is UTF-8")
-    sheet: str | None = option(None, "sheet of an Excel file; null takes the first")
     target_kind: Literal["auto", "classes", "number"] | None = option(
         None, "classes or number; null and auto take a numeric column of many values as a number"
     )
     weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")
-    unlabelled: str | None = option(None, "file of more rows without a target, which pre-training uses")
     size: list[int] | None = option(None, "rows and columns, by which a run is planned before the table is loaded")
 
     def __post_init__(self) -> None:
@@ -288,7 +286,7 @@ class DatasetSettings(Options):
 
 
 READING = (
-    "drop", "categorical", "numeric", "dates", "text", "separator", "decimal", "encoding", "weight", "unlabelled",
+    "drop", "categorical", "numeric", "dates", "text", "separator", "decimal", "encoding", "weight",
 )  # fmt: skip
 """Options of a dataset that say how its table is read. Tables that differ in them alone are one dataset."""
 

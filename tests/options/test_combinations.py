@@ -150,8 +150,7 @@ class TestOneSentence:
 
     def test_a_method_that_needs_unlabelled_rows_is_refused_where_a_file_has_none(self) -> None:
         assert refusal(lambda: check_labels(config_of(*FILE, "method=self_train"), 0)) == (
-            "method=self_train does not go with regime=full: it needs unlabelled rows; use regime=few or semi25 or "
-            "dataset.unlabelled=FILE."
+            "method=self_train does not go with regime=full: it needs unlabelled rows; use regime=few or semi25."
         )
         for overrides, n_unlabelled in (("method=self_train", 1), ("method=self_train regime=semi25", 0), ("", 0)):
             check_labels(config_of(*FILE, *overrides.split()), n_unlabelled)

@@ -76,9 +76,8 @@ def open_source(
     if not asked.get("path"):
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
     lists = {option: tuple(asked.get(option, ())) for option in LISTS_OF_COLUMNS}
-    paths = {option: _path(asked.get(option)) for option in ("path", "unlabelled")}
     # A file that is there says which columns it has.
-    return FileSource(**{"target": ""} | asked | named | lists | paths)
+    return FileSource(**{"target": ""} | asked | named | lists | {"path": expanded(asked["path"])})
 
 
 def _path(given: str | None) -> Path | None:

@@ -52,10 +52,8 @@ class FileSource(Source):
             whatever they hold.
         drop: columns to leave out, which may hold anything.
         separator, decimal, encoding: of a text file; None takes what the file shows.
-        sheet: of an Excel file; None takes the first one.
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
             feature.
-        unlabelled: a file with more rows, without labels.
         split: the column that decides the split, which is not a feature.
     """
 
@@ -72,9 +70,7 @@ class FileSource(Source):
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    sheet: str | None = None
     weight: str | None = None
-    unlabelled: Path | None = None
 
     @property
     def key(self) -> str:
@@ -119,7 +115,6 @@ class FileSource(Source):
         """
         split = self.split or SplitBy("random")
         paths = {"dataset.path": self.path, "split.validation": split.validation, "split.test": split.test}
-        paths["dataset.unlabelled"] = self.unlabelled
         found: list[tuple[str, Path]] = []
         for option, path in paths.items():
             if path is not None:
@@ -145,14 +140,10 @@ class FileSource(Source):
         frames: list[pd.DataFrame] = []
         parts: list[float] = []
         for option, file in self._files():
-            frame = read_file(file, self.separator, self.decimal, self.encoding, self.sheet)
-            needs_no: set[str | None] = set(self.drop)
-            if option == "dataset.unlabelled":
-                frame = frame.drop(columns=self.target, errors="ignore")
-                needs_no |= {self.target, self.weight}
+            frame = read_file(file, self.separator, self.decimal, self.encoding)
             frames.append(frame)
             parts += [PARTS.get(option, 0.0)] * len(frame)
-            if missing := {*frames[0]}.difference(frame, needs_no):
+            if missing := {*frames[0]}.difference(frame, self.drop):
                 raise UsageError(
                     f"{file} has no column {min(missing)!r}, which {self.path} has; {option} needs the same columns."
                 )

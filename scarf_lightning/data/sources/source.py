@@ -6,7 +6,6 @@ it with the stamps of `ReadTable`, never with stamps that are taken later.
 """
 
 import importlib.util
-import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,6 @@ from ...errors import UsageError
 
 if TYPE_CHECKING:
     from ..table import Table
-
-READINGS = 5
-"""How often a table is read whose files change meanwhile."""
-TICK = 0.02
-"""Seconds, longer than a tick of a file system's clock: two changes within one tick leave the same times."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +58,6 @@ class ReadTable:
 
 _last: "dict[Source, ReadTable]" = {}
 """The source that was read last, if it has files, and its table."""
-
-
-def settle(stamps: Stamps) -> None:
-    """Wait if a file has just changed, until a further change gives it another stamp.
-
-    A clock that is ahead of this machine's, such as a file server's, is waited for no longer than a tick.
-    """
-    last_change = max((int(stamp.changed_ns) for stamp in stamps), default=0) / 1e9
-    if time.time() - last_change < TICK:
-        time.sleep(TICK)
 
 
 @dataclass(frozen=True)
@@ -145,26 +129,25 @@ class Source(ABC):
         """Read the table with evidence of what was read, see `ReadTable`.
 
         The table that was read last is kept, for the cells of a dataset follow one another; it is read again if its
-        files have changed. A table whose files change meanwhile is read again. So is one that was downloaded: its
-        stamps are those of the copy in the cache.
+        files have changed. A table that was downloaded is read again: its stamps are those of the copy in the cache.
 
         Raises:
-            UsageError: as by `load`; or the files changed during each of several readings.
+            UsageError: as by `load`; or the files changed meanwhile.
         """
-        for _ in range(READINGS):
-            before = self.stamps()
-            kept = _last.get(self)
-            if kept is not None and kept.stamps == before:
-                return kept
-            # A file that has just changed could change again without another time.
-            settle(before)
-            read = ReadTable(self.load(), before)
-            if before == self.stamps():
-                _last.clear()
-                if before:
-                    _last[self] = read
-                return read
-        raise UsageError(f"{self.place} changed while it was read, {READINGS} times; wait, or name a copy.")
+        before = self.stamps()
+        kept = _last.get(self)
+        if kept is not None and kept.stamps == before:
+            return kept
+        read = ReadTable(self.load(), before)
+        after = self.stamps()
+        if after and not before:
+            return self.read()
+        if after != before:
+            raise UsageError(f"{self.place} changed while it was read; wait until it is written, or name a copy.")
+        _last.clear()
+        if before:
+            _last[self] = read
+        return read
 
     def n_labelled(self) -> int | None:
         """The rows with a label, if they are known without a download.

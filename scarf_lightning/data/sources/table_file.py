@@ -29,7 +29,6 @@ def read_file(
     separator: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-    sheet: str | None = None,
 ) -> pd.DataFrame:
     """The columns of a file by their names in Unicode's form NFC.
 
@@ -38,7 +37,6 @@ def read_file(
 
     Args:
         separator, decimal, encoding: of a text file; None finds the separator, and takes a decimal point and UTF-8.
-        sheet: of an Excel file; None takes the first one.
 
     Raises:
         UsageError: it cannot be read.
@@ -51,7 +49,7 @@ def read_file(
         if name.endswith(ARROW):
             frame = _arrow(path)
         elif name.endswith(".xlsx"):
-            frame = _excel(path, sheet)
+            frame = _excel(path)
         elif found := JSON.search(name):
             is_lines = found[1] != "json"
             frame = pd.read_json(path, lines=is_lines, dtype=False, convert_dates=False, precise_float=True)
@@ -85,13 +83,13 @@ def _arrow(path: Path) -> pd.DataFrame:
     return frame_of_arrow(table.select([name for name in table.column_names if name not in index]))
 
 
-def _excel(path: Path, sheet: str | None) -> pd.DataFrame:
-    """A sheet of an Excel file, with a header in its first row."""
+def _excel(path: Path) -> pd.DataFrame:
+    """The first sheet of an Excel file, with a header in its first row."""
     require("openpyxl", str(path))
     with warnings.catch_warnings():
         # It warns of styles and extensions, which hold no values.
         warnings.filterwarnings("ignore", module="openpyxl")
-        return pd.read_excel(path, sheet_name=sheet or 0, engine="openpyxl")
+        return pd.read_excel(path, engine="openpyxl")
 
 
 def _text(path: Path, decimal: str, **options: Any) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Classes as targets: cross-entropy, and probabilities as predictions."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...metrics import log_loss
-from ..columns import Coded, Floats, Ints
+from ..columns import Coded, Floats, Ints, spell
 from .target import Labels, Learn, Predictions, ReadTarget, Target
 
 if TYPE_CHECKING:
@@ -24,9 +23,6 @@ RARE = 0.1
 """A target is imbalanced if a class has less than this share of the labelled rows, and less than half of an equal
 share: of 26 classes each may well have a twenty-fifth."""
 
-TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|str")
-"""numpy's types of labels: text has an array of objects, or one of numpy's text."""
-
 
 @dataclass(frozen=True)
 class Classes(Target):
@@ -36,7 +32,8 @@ class Classes(Target):
     Attributes:
         names: of the classes that occur, in natural order.
         rarest: the share of the rarest class among the labelled rows.
-        dtype: numpy's type of the labels that the names spell, see `answers`. Not part of the data's identity.
+        typed: the labels that the names spell, as text, numbers or truth values; none if these are the names. Not part
+            of the data's identity.
     """
 
     name: ClassVar[str] = "classes"
@@ -49,17 +46,20 @@ class Classes(Target):
     }
     names: tuple[str, ...]
     rarest: float = field(default=1.0, compare=False)
-    dtype: str = field(default="object", compare=False)
+    typed: tuple[str | float, ...] = field(default=(), compare=False)
 
     @classmethod
     def read(cls, column: "pd.Series[Any]", source: str, decimal: str | None = None) -> ReadTarget:
-        codes, names = Coded.of(column).sorted_codes()
+        coded = Coded.of(column)
+        codes, names = coded.sorted_codes()
         if len(names) < 2:
             raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
         counts = np.bincount(labels[labels != UNLABELLED])
         rarest = float(counts.min() / counts.sum())
-        target = cls(names, rarest, dtype_of(column.dropna()))
+        # All else, such as a date, is answered by its name.
+        values = {spell(value): value for value in coded.distinct if isinstance(value, (bool, int, float))}
+        target = cls(names, rarest, tuple(values.get(name, name) for name in names) if values else ())
         if not target.is_imbalanced:
             return ReadTarget(target, labels)
         note = (
@@ -70,27 +70,18 @@ class Classes(Target):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
-        classes = cls(tuple(plain["classes"]), float(plain["rarest"]), plain["dtype"])
-        # A record whose names are no answers of its type is refused here.
-        _ = classes.answers
-        return classes
+        return cls(tuple(plain["classes"]), float(plain["rarest"]), tuple(plain["typed"]))
 
     def plain(self) -> dict[str, Any]:
-        target = {"kind": self.name, "rarest": self.rarest, "dtype": self.dtype}
+        target = {"kind": self.name, "rarest": self.rarest, "typed": list(self.typed)}
         return {"target": target, "classes": list(self.names)}
 
     @property
     def answers(self) -> NDArray[Any]:
-        """The label of each class, in the type that it was given in, ``(C,)``.
+        """The label of each class, in the type that it was given in, ``(C,)``."""
+        import pandas as pd
 
-        Raises:
-            ValueError, OverflowError: the type is unknown, or a name is no spelling of a label of this type.
-        """
-        if not TYPES.fullmatch(self.dtype):
-            raise ValueError(f"{self.dtype[:40]!r} is no type of labels")
-        if self.dtype == "bool":
-            return np.array([name == "true" for name in self.names])
-        return np.array(self.names, dtype=object).astype(self.dtype)
+        return pd.Index(self.typed or self.names).to_numpy()
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -204,11 +195,3 @@ class Classes(Target):
         if not np.isin(labels, range(self.n_outputs)).all() or (probabilities < 0).any():
             raise ValueError("a label or a prediction is of no class")
         return labels, probabilities
-
-
-def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:
-    """numpy's type of labels without gaps: of numbers and truth values; all else is text."""
-    dtype = np.asarray(labels).dtype
-    if dtype.kind == "U":
-        return "str"
-    return dtype.name if TYPES.fullmatch(dtype.name) else "object"

@@ -56,11 +56,8 @@ class Number(Target):
         # Numbers above 1e154 overflow when they are squared, and those below 1e-162 become zero.
         with np.errstate(over="ignore", invalid="ignore"):
             deviation = known.std()
-        if not np.isfinite(deviation):
-            size = max(-low, high)
-            raise UsageError(f"{where} holds numbers up to {size:.3g} in size; rescale them, or mark them as missing.")
-        if low == high or deviation == 0:
-            raise UsageError(f"{where} goes from {low:g} to {high:g}; there is nothing to predict.")
+        if low == high or deviation == 0 or not np.isfinite(deviation):
+            raise UsageError(f"{where} goes from {low:g} to {high:g}, which cannot be learnt; rescale it.")
         return ReadTarget(cls(str(column.name)), labels)
 
     @classmethod

@@ -153,14 +153,13 @@ def test_what_has_no_name_or_no_value_is_left_out(tmp_path: Path, table: Table) 
     assert loaded(path, numeric=("Unnamed: 0",)).columns[0].name == "Unnamed: 0"
 
 
-def test_more_rows_without_labels_have_the_same_columns(tmp_path: Path) -> None:
-    whole = frame(60)[["since", "price", "colour"]].assign(level=["low", "high"] * 30)
-    path = in_csv(whole[:40], tmp_path / "t.csv")
-    more = in_csv(whole[40:].drop(columns="level").assign(other=3), tmp_path / "more.csv")
-    read = loaded(path, unlabelled=more)
-    assert (read.n_labelled, read.n_unlabelled) == (40, 20)
-    less = in_csv(whole[["since", "colour"]], tmp_path / "less.csv")
-    assert f"{less} has no column 'price', which {path} has; dataset.unlabelled needs" in refusal(path, unlabelled=less)
+def test_files_of_one_pattern_have_the_same_columns_but_those_that_are_dropped(tmp_path: Path) -> None:
+    whole = frame(60)[["since", "price", "colour", "level"]]
+    in_csv(whole, tmp_path / "t0.csv")
+    less = in_csv(whole.drop(columns="price"), tmp_path / "t1.csv")
+    pattern = tmp_path / "t?.csv"
+    assert loaded(pattern, drop=("price",)).n_rows == 120
+    assert f"{less} has no column 'price', which {pattern} has; dataset.path needs" in refusal(pattern)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +209,7 @@ def test_the_key_is_that_of_the_path_the_target_and_the_kinds(tmp_path: Path, mo
     others: list[dict[str, Any]] = [
         {"path": Path("u.csv")}, {"path": Path("t.csv.gz")}, {"path": tmp_path / "folder" / "t.csv"},
         {"target": "flag"}, {"categorical": ("count",)}, {"numeric": ("count",)}, {"weight": "count"},
-        {"unlabelled": Path("u.csv")}, {"split": SplitBy("files", test=Path("u.csv"))},
+        {"split": SplitBy("files", test=Path("u.csv"))},
     ]  # fmt: skip
     key = FileSource(**given).key
     keys = {FileSource(**given | other).key for other in others}
@@ -224,12 +223,12 @@ def test_the_key_is_that_of_the_path_the_target_and_the_kinds(tmp_path: Path, mo
 class TestConfiguration:
     def test_every_option_reaches_the_field_of_its_name(self) -> None:
         given: dict[str, Any] = {each: (each,) for each in ("categorical", "numeric", "drop", "dates", "text")}
-        given |= {each: each for each in ("separator", "decimal", "encoding", "sheet", "weight")}
-        given |= {"target_kind": "number", "unlabelled": "more.csv", "path": "t.csv", "target": "y"}
+        given |= {each: each for each in ("separator", "decimal", "encoding", "weight")}
+        given |= {"target_kind": "number", "path": "t.csv", "target": "y"}
         split = {"name": "files", "test": "~/test.csv", "validation": "~/validation.csv"}
         source = open_source("csv", name="mine", openml_cache=None, split=split, **given)
         home = Path.home()
-        paths = {"path": Path("t.csv"), "unlabelled": Path("more.csv"), "dataset_name": "mine"}
+        paths = {"path": Path("t.csv"), "dataset_name": "mine"}
         paths["split"] = SplitBy("files", None, home / "validation.csv", home / "test.csv")
         assert vars(source) == given | paths
 

@@ -1,9 +1,7 @@
 """A table and the stamps of its files: what was read is what the stamps show, or nothing is said of it."""
 
 import os
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -12,8 +10,8 @@ import pytest
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.sources.source import Stamp
 from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
 
-Change = Callable[[Path], object]
 WHEN = 1_700_000_000_000_000_000
 
 
@@ -30,23 +28,6 @@ def file(tmp_path: Path) -> Path:
     return write(tmp_path / "t.csv")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Disturbed(FileSource):
-    """A file that these functions change, one while each reading goes on; readings after the last are calm."""
-
-    changes: list[Change] = field(default_factory=list, compare=False)
-    is_before: bool = field(default=False, compare=False)
-
-    def load(self) -> Table:
-        change = self.changes.pop(0) if self.changes else None
-        if change and self.is_before:
-            change(self.path)
-        table = super().load()
-        if change and not self.is_before:
-            change(self.path)
-        return table
-
-
 def hash_of(path: Path) -> str:
     return FileSource(path, "y").load().hash
 
@@ -61,25 +42,16 @@ def test_a_calm_file_is_read_once_with_its_stamps(file: Path) -> None:
     assert (stamp.modified_ns, stamp.changed_ns) == (str(found.st_mtime_ns), str(found.st_ctime_ns))
 
 
-@pytest.mark.parametrize("is_before", [True, False])
-def test_a_file_that_changes_while_it_is_read_is_read_again(file: Path, is_before: bool) -> None:
-    source = Disturbed(file, "y", changes=[lambda path: write(path, first=9)], is_before=is_before)
-    read = source.read()
-    assert read.table.hash == hash_of(file)
-    assert read.stamps == source.stamps()
+def test_a_file_that_changes_while_it_is_read_is_refused(file: Path) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Disturbed(FileSource):
+        def load(self) -> Table:
+            table = super().load()
+            write(self.path, first=9, n=80)
+            return table
 
-
-@pytest.mark.parametrize(("since", "is_waited_for"), [(1.0, False), (0.001, True)])
-def test_a_change_within_a_tick_of_the_clock_has_another_stamp(
-    file: Path, monkeypatch: pytest.MonkeyPatch, since: float, is_waited_for: bool
-) -> None:
-    """Of a file that was written just before it is read, and again while it is: clocks of file systems tick in
-    milliseconds, and both may fall into one."""
-    changed, slept = file.stat().st_ctime, list[float]()
-    monkeypatch.setattr(time, "sleep", slept.append)
-    monkeypatch.setattr(time, "time", lambda: changed + since)
-    FileSource(file, "y").read()
-    assert [seconds >= 0.01 for seconds in slept] == [True] * is_waited_for
+    with pytest.raises(UsageError, match=r"t\.csv changed while it was read; wait until it is written, or name a copy"):
+        Disturbed(file, "y").read()
 
 
 def test_a_download_is_read_again_from_the_cache(tmp_path: Path) -> None:
