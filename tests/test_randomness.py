@@ -55,15 +55,6 @@ def test_streams_of_all_purposes_trials_and_fits_differ() -> None:
     assert len(first) == len(keys)
 
 
-@pytest.mark.parametrize("of_fit", [{}, {"fit": 2}])
-def test_streams_of_both_libraries_begin_at_the_seed_of_their_fit(of_fit: dict[str, int]) -> None:
-    seed = STREAMS.seed_of(3, Purpose.SPLIT, **of_fit)
-    expected = torch.rand(1, 5, generator=torch.Generator().manual_seed(seed))
-    assert torch.equal(STREAMS.torch([3], Purpose.SPLIT, **of_fit).uniform(5), expected)
-    of_numpy = np.random.Generator(np.random.PCG64(seed)).random(5)
-    assert (STREAMS.numpy(3, Purpose.SPLIT, **of_fit).random(5) == of_numpy).all()
-
-
 def test_draws_have_a_leading_trial_axis_and_are_those_of_the_trials_generator_alone() -> None:
     generator = StackedGenerator(SEEDS)
     stacked = draws(generator)

@@ -138,6 +138,7 @@ def test_a_folder_of_the_users_is_read(config_dir: Path, tmp_path: Path, monkeyp
         ("unheard", "sweeps=unheard: there is no file "),
         ([["trials=2"]], "['trials=2'] is no override: in Python give texts such as 'trials=2', without dashes"),
         ([2], "2 is no override: "),
+        (["~loss"], "~loss: loss is chosen by name"),
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),
         (["hydra/sweeper=basic"], "hydra/sweeper=basic is not for scarf_lightning.run: train.py takes it."),

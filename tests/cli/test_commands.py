@@ -78,7 +78,6 @@ def slow(*case: str) -> Any:
     ("arguments", "shown"),
     [
         ("--help", "\ncorruption: gaussian, joint, "),
-        ("--help", "\nseed: 0 # seed of every random stream (int; [0, inf))\n"),
         ("corruption=gaussian -h", "\nsigma: 0.5 # standard deviation of the noise (float; (0, inf))\n"),
         ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
         ("-c job pretrain=none", "pretrain:"),

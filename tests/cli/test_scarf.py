@@ -26,9 +26,14 @@ def test_without_a_command_every_command_is_named_with_its_use(tmp_path: Path) -
     assert alone.stdout == helped.stdout
     for name in MEANINGS:
         assert re.search(rf"^  {name}\s+[a-z]", alone.stdout, re.MULTILINE)
-        assert asked(name, "--help", cwd=tmp_path).returncode == 0
     assert "2 a mistake in the command; 3 undecided" in alone.stdout
     assert asked("--version", cwd=tmp_path).stdout == f"scarf-lightning {version('scarf-lightning')}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", MEANINGS)
+def test_every_command_has_a_page_of_help(command: str, tmp_path: Path) -> None:
+    assert asked(command, "--help", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(

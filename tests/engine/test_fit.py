@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -144,17 +143,6 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
     monkeypatch.setattr(loop, "time", clock)
     _, fit, _ = run(patients, [falling(12), [0.1] * 12])
     assert fit.seconds.tolist() == [5 / 2 + 7, 5 / 2]
-
-
-@pytest.mark.parametrize(
-    ("launches", "joined"),
-    [(("captured", "it draws"), "it draws"), (("captured",) * 2, "captured"), ((None, None), None)],
-)
-def test_joined_stacks_say_why_one_of_them_was_not_captured(
-    patients: Table, launches: tuple[str | None, ...], joined: str | None
-) -> None:
-    _, fit, _ = run(patients, [falling(2)])
-    assert Fit.join([replace(fit, launches=each) for each in launches]).launches == joined
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -42,10 +42,3 @@ def test_coslog4_ends_each_cycle_at_zero_after_twice_the_time_of_the_one_before(
     assert [level("coslog4", end) for end in ends] == pytest.approx([0] * 5, abs=1e-12)
     peaks = [(math.sqrt(2) * 2**cycle - 1) / 15 for cycle in range(4)]
     assert [level("coslog4", peak) for peak in peaks] == pytest.approx([1] * 4)
-
-
-@pytest.mark.parametrize("name", ["coslog4", "flat_cos", "constant"])
-def test_they_are_the_authors(name: str) -> None:
-    scheduling = pytest.importorskip("pytabkit.models.training.scheduling")
-    theirs = scheduling.get_schedule(name)
-    assert [level(name, done) for done in TIMES] == pytest.approx([theirs.call_time_(done) for done in TIMES])  # type: ignore[arg-type]

@@ -157,14 +157,3 @@ def test_in_float64_it_is_a_plain_loop_to_the_end_of_training(
         expected = alone.predict(stack.data.test[position])
         np.testing.assert_allclose(trained.probabilities[position], expected, rtol=1e-9, atol=1e-9)
     assert kind == "classes" or 100 < expected.min() < expected.max() < 500
-
-
-def test_in_float32_it_is_a_plain_loop_over_twenty_steps(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, [3, 8])
-    fit = stack.pretrain(PretrainSettings(max_epochs=7, batch_size=46), task())  # three batches an epoch
-    for position, trial in enumerate(stack.data.trials):
-        history = plain_loop(stack, position, torch.float32).pretrain(max_epochs=7, max_steps=20)
-        steps = np.array(history["steps"][:18]).reshape(6, 3)
-        epochs = (steps * [46, 46, 47]).sum(axis=1) / 139
-        curve = [record["train_loss"] for record in fit.curves if record["trial"] == trial]
-        np.testing.assert_allclose(curve[:6], epochs, rtol=0, atol=1e-5)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from scarf_lightning.errors import did_you_mean
 from scarf_lightning.options.option import Options, option, options_of
 
 
@@ -101,9 +100,3 @@ def test_a_value_is_taken_or_refused_in_a_sentence(
 def test_what_is_no_interval_is_an_error_of_the_author(text: str) -> None:
     with pytest.raises((TypeError, ValueError), match=r"interval|could not convert"):
         option(1, "of the author", text)
-
-
-def test_a_wrong_name_suggests_the_option_that_people_mean() -> None:
-    said = {"lenght": "Did you mean length?", "color": "Did you mean colour?", "q": "", "lr": "", "bs": ""}
-    assert {name: did_you_mean(name, ["length", *options_of(Shape)]) for name in said} == said
-    assert did_you_mean("lr", ["learning_rate"]) == "Did you mean learning_rate?"

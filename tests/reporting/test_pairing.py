@@ -3,9 +3,6 @@
 from functools import partial
 from typing import Any
 
-import pytest
-
-from scarf_lightning.errors import UsageError
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.questions import answers_of, judged_effects
 from scarf_lightning.reporting.report_options import ReportOptions
@@ -79,18 +76,3 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
     effects, _ = judged_effects(results, ReportOptions())
 
     assert {one.ones[0].key: one.others[0].key for one in effects} == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
-
-
-THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])
-
-
-def test_any_competitor_can_be_the_reference_and_others_are_refused() -> None:
-    scarf = "pretrain=scarf, method=control"
-    for reference in ("scarf", "pretrain=scarf", scarf):
-        names = [name for name, its, _ in compared(THREE, reference) if its == scarf]
-        others = ["pretrain=none, method=control", "pretrain=vime, method=control", "pretrain=none, method=logistic"]
-        assert names == others
-        effects = answers_of(THREE, ReportOptions(reference=reference)).effects
-        assert {each.reference for each in effects} == {scarf}
-    with pytest.raises(UsageError, match=r"^reference=scraf is no competitor .* Did you mean scarf\?"):
-        answers_of(THREE, ReportOptions(reference="scraf"))
