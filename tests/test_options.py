@@ -40,7 +40,7 @@ def split_by(name: str, n_rows: int) -> NDArray[np.float64] | None:
     rows before it, and the part that this share is in."""
     share = np.arange(n_rows) / n_rows
     part = np.digitize(share, [0.7, 0.8]).astype(np.float64)
-    return {"group": np.full(n_rows, np.nan), "time": share, "column": part, "files": part}.get(name)
+    return {"group": np.full(n_rows, np.nan), "time": share, "column": part}.get(name)
 
 
 @pytest.mark.slow

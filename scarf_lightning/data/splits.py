@@ -218,10 +218,13 @@ class Time(Splitting):
 
 
 @dataclass
-class Given(Splitting):
-    """The data say of each row whether it is for training, validation or testing, in every trial. Rows without a label
-    are for training, or are not used if the data assign them to another part. If they assign none to validation, a
+class Column(Splitting):
+    """A column says of each row whether it is for training, validation or testing, in every trial. Rows without a label
+    are for training, or are not used if the column assigns them to another part. If it assigns none to validation, a
     tenth of the labelled training rows validates, another tenth in every trial."""
+
+    name: ClassVar[str] = "column"
+    column: str | None = option(None, "says train, validation or test")
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         # A row of which the data say nothing trains.
@@ -234,24 +237,6 @@ class Given(Splitting):
 
     def without_test(self, split: Split) -> Split:
         return Split(split.train, split.validation, split.validation)
-
-
-@dataclass
-class Column(Given):
-    """A column says train, validation or test."""
-
-    name: ClassVar[str] = "column"
-    column: str | None = option(None, "says train, validation or test")
-
-
-@dataclass
-class Files(Given):
-    """Validation and test rows are in files of their own, training rows in ``dataset.path``. Without a file of
-    validation rows, a tenth of the labelled rows of ``dataset.path`` validates."""
-
-    name: ClassVar[str] = "files"
-    validation: str | None = option(None, "file of the validation rows; null: a tenth of the training rows")
-    test: str | None = option(None, "file of the test rows")
 
 
 def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints) -> Split:

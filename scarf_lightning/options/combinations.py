@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
 
-SPLIT_BY = ("split.column", "split.validation", "split.test")
-NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS, *SPLIT_BY}
+NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS, "split.column"}
 """Options that are not hashed under their own names: those of the run; the dataset, columns of a split and plugins,
 which are hashed by content; and shorthands, which are hashed as ``pretrain.*`` and ``finetune.*``."""
 

@@ -202,7 +202,7 @@ def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
     checks: list[Callable[[], object]] = []
     for cell in cells:
         source = cell.source
-        if source.is_found_out or (source.split is not None and source.stamps()):
+        if source.is_found_out:
             from ..data.trials import check_request
 
             # Cells share tables, and a large one takes seconds to read.

@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 from scarf_lightning.data.copies import PARTS
 from scarf_lightning.data.splits import (
     Column,
-    Files,
     Group,
     Random,
     Shuffled,
@@ -146,20 +145,18 @@ def test_rows_of_one_time_stay_together_and_test_rows_in_the_order_of_time(n_day
     assert (first.train != second.train).any()
 
 
-@pytest.mark.parametrize("splitting", [Column("part"), Files("v.csv", "t.csv")], ids=lambda each: each.name)
-def test_parts_that_are_given(splitting: Splitting) -> None:
+def test_parts_that_are_given() -> None:
     labels = [*labels_of(30), None, None, None]
     parts = np.array([0.0] * 20 + [1.0] * 4 + [2.0] * 6 + [np.nan, 0.0, 2.0])
-    split = cut(splitting, table_of(labels, parts))
+    split = cut(Column("part"), table_of(labels, parts))
     assert sorted(split.train) == [*range(20), 30, 31], "an unlabelled test row is not used"
     assert sorted(split.validation) == list(range(20, 24))
     assert sorted(split.test) == list(range(24, 30))
 
 
-@pytest.mark.parametrize("splitting", [Column("part"), Files(test="t.csv")], ids=lambda each: each.name)
-def test_a_tenth_of_the_labelled_training_rows_validates_if_none_are_given(splitting: Splitting) -> None:
+def test_a_tenth_of_the_labelled_training_rows_validates_if_none_are_given() -> None:
     table = table_of([*labels_of(40), *[None] * 20], [0.0] * 30 + [2.0] * 10 + [0.0] * 20)
-    splits = [cut(splitting, table, seed) for seed in range(9)]
+    splits = [cut(Column("part"), table, seed) for seed in range(9)]
     assert {sizes_of(split) for split in splits} == {(47, 3, 10)}
     assert all(table.is_labelled[split.validation].all() for split in splits)
     assert len({tuple(np.sort(split.validation)) for split in splits}) > 5, "other rows in every trial"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError, unknown_name
@@ -35,8 +34,6 @@ OPTIONS = {
     DiabetesSource.name: (),
 }
 """The options of each source, besides the name of its data."""
-SPLITS = {FileSource.name: ("group", "time", "column", "files"), OpenMLSource.name: ("group", "time", "column")}
-"""The splits that need more of a source than labels."""
 
 
 def open_source(
@@ -68,20 +65,17 @@ def open_source(
             raise UsageError(f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for others use dataset=openml.")
         return BUNDLED[source](dataset_name=name)
     kind = asked.pop("target_kind", AUTO)
-    named: dict[str, Any] = {"dataset_name": name, "target_kind": None if kind == AUTO else kind, "split": split_by}
+    named: dict[str, Any] = {"dataset_name": name, "target_kind": None if kind == AUTO else kind}
     if source == OpenMLSource.name:
         if "id" not in asked:
             raise UsageError("dataset=openml needs the id of a dataset: set dataset.id=N.")
-        return OpenMLSource(asked["id"], _path(openml_cache), **named)
+        return OpenMLSource(asked["id"], expanded(openml_cache) if openml_cache else None, **named)
     if not asked.get("path"):
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
     lists = {option: tuple(asked.get(option, ())) for option in LISTS_OF_COLUMNS}
     # A file that is there says which columns it has.
-    return FileSource(**{"target": ""} | asked | named | lists | {"path": expanded(asked["path"])})
-
-
-def _path(given: str | None) -> Path | None:
-    return expanded(given) if given else None
+    asked["path"] = expanded(asked["path"])
+    return FileSource(**{"target": "", "split": split_by} | asked | named | lists)
 
 
 def _split_by(split: Mapping[str, Any], source: str) -> SplitBy | None:
@@ -89,9 +83,8 @@ def _split_by(split: Mapping[str, Any], source: str) -> SplitBy | None:
     kind = split.get("name", "random")
     if kind in ("random", "stratified"):
         return None
-    if kind not in SPLITS.get(source, ()):
+    if source != FileSource.name:
         raise UsageError(f"split={kind} does not go with dataset.source={source}; use it with dataset=csv.")
-    needed = "test" if kind == "files" else "column"
-    if not split.get(needed):
-        raise UsageError(f"split={kind} needs split.{needed}; set it.")
-    return SplitBy(kind, split.get("column"), _path(split.get("validation")), _path(split.get("test")))
+    if not split.get("column"):
+        raise UsageError(f"split={kind} needs split.column; set it.")
+    return SplitBy(kind, split["column"])

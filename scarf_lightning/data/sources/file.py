@@ -7,15 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from ...errors import UsageError, unknown_name
 from .source import Source, SplitBy
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..columns import Floats
     from ..table import Table
 
 ENDING = re.compile(
@@ -26,7 +23,6 @@ READING = 9
 
 NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
 """The name that pandas gives a column without one, such as the index of a frame, and keeps when it writes it again."""
-PARTS = {"split.validation": 1.0, "split.test": 2.0}
 KINDS = ("categorical", "numeric", "dates", "text")
 LISTS_OF_COLUMNS = (*KINDS, "drop")
 
@@ -71,6 +67,7 @@ class FileSource(Source):
     decimal: str | None = None
     encoding: str | None = None
     weight: str | None = None
+    split: SplitBy | None = None
 
     @property
     def key(self) -> str:
@@ -84,20 +81,32 @@ class FileSource(Source):
         return ENDING.sub("", self.path.name)
 
     def files(self) -> tuple[Path, ...]:
-        return tuple(file for _, file in self._files())
+        """All files.
+
+        Raises:
+            UsageError: there is none.
+        """
+        path = self.path
+        files = [path] if path.exists() else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+        if not files:
+            raise UsageError(
+                f"there is no file {path}; set dataset.path to a file of a table, or to a pattern such as "
+                "'parts/*.csv', relative to the folder that the command runs in."
+            )
+        return tuple(files)
 
     def check(self) -> None:
-        self._files()
+        self.files()
 
     def load(self) -> "Table":
         from ..reading.roles import read_weights, split_values
         from ..table import Table
         from ..targets import read_target
 
-        path, (frame, parts) = str(self.path), self._rows()
+        path, frame = str(self.path), self._rows()
         read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
-        weights, doubts = None, list[str]()
-        if self.split and self.split.column:
+        parts, weights, doubts = None, None, list[str]()
+        if self.split:
             parts, doubts = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
         if self.weight:
             is_labelled = read.target.is_labelled(read.labels)
@@ -107,28 +116,8 @@ class FileSource(Source):
         table = Table.read(frame, read, kinds, self.decimal, name=name, source=path, split_by=parts)
         return replace(table, notes=(*doubts, *table.notes)).weighted(weights)
 
-    def _files(self) -> list[tuple[str, Path]]:
-        """All files, each with the option that names it.
-
-        Raises:
-            UsageError: one is not there.
-        """
-        split = self.split or SplitBy("random")
-        paths = {"dataset.path": self.path, "split.validation": split.validation, "split.test": split.test}
-        found: list[tuple[str, Path]] = []
-        for option, path in paths.items():
-            if path is not None:
-                files = [path] if path.exists() else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-                found += [(option, file) for file in files]
-                if not files:
-                    raise UsageError(
-                        f"there is no file {path}; set {option} to a file of a table, or to a pattern such as "
-                        "'parts/*.csv', relative to the folder that the command runs in."
-                    )
-        return found
-
-    def _rows(self) -> "tuple[pd.DataFrame, Floats | None]":
-        """The rows of all files, and the part of each row if the split is in files.
+    def _rows(self) -> "pd.DataFrame":
+        """The rows of all files.
 
         Raises:
             UsageError: a file cannot be read, or lacks a column.
@@ -138,14 +127,12 @@ class FileSource(Source):
         from .table_file import read_file
 
         frames: list[pd.DataFrame] = []
-        parts: list[float] = []
-        for option, file in self._files():
+        for file in self.files():
             frame = read_file(file, self.separator, self.decimal, self.encoding)
             frames.append(frame)
-            parts += [PARTS.get(option, 0.0)] * len(frame)
             if missing := {*frames[0]}.difference(frame, self.drop):
                 raise UsageError(
-                    f"{file} has no column {min(missing)!r}, which {self.path} has; {option} needs the same columns."
+                    f"{file} has no column {min(missing)!r}, which {self.path} has; both need the same columns."
                 )
         names = list(map(str, frames[0]))
         named = [("dataset.target", self.target), ("dataset.weight", self.weight)]
@@ -158,6 +145,4 @@ class FileSource(Source):
         used = {column for option, column in named if option != "dataset.drop"}
         kept = [name for name in names if name in used or not (name in self.drop or NAMELESS.fullmatch(name))]
         # Spreadsheets write lines of separators below a table.
-        whole = pd.concat(frames, ignore_index=True)[kept].dropna(how="all")
-        is_split = self.split is not None and self.split.kind == "files"
-        return whole.reset_index(drop=True), np.array(parts)[whole.index] if is_split else None
+        return pd.concat(frames, ignore_index=True)[kept].dropna(how="all").reset_index(drop=True)

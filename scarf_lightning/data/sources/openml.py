@@ -1,10 +1,9 @@
 """Datasets of OpenML, through its own client and the client's cache."""
 
 import os
-import re
 import threading
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlparse
@@ -33,7 +32,6 @@ class OpenMLSource(Source):
     Args:
         dataset_id: the number in https://www.openml.org/d/N.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
-        split: the column that decides the split, which is not a feature.
     """
 
     name: ClassVar[str] = "openml"
@@ -43,9 +41,7 @@ class OpenMLSource(Source):
 
     @property
     def key(self) -> str:
-        split = [self.split.kind, self.split.column] if self.split else []
-        parts = filter(None, ["openml", self.dataset_id, *split, self.target_kind])
-        return re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(map(str, parts)))
+        return "-".join(filter(None, ["openml", str(self.dataset_id), self.target_kind]))
 
     @property
     def in_words(self) -> str:
@@ -67,7 +63,6 @@ class OpenMLSource(Source):
         Raises:
             UsageError: the client cannot read or download it; or it has no target, or one that cannot be predicted.
         """
-        from ..reading.roles import split_values
         from ..table import Table
         from ..targets import read_target
 
@@ -77,22 +72,14 @@ class OpenMLSource(Source):
         if target not in frame:
             raise UsageError(f"{self.in_words} has no target {target!r} among its columns; choose another one.")
         read = read_target(frame.pop(target), source, self.target_kind)
-        parts, notes = None, list[str]()
-        if self.split is not None:
-            column = str(self.split.column)
-            if column not in frame:
-                raise UsageError(f"split.column names {column!r}, which is no feature of {self.in_words}.")
-            parts, notes = split_values(self.split.kind, frame.pop(column), source)
-        table = Table.from_frame(
+        return Table.from_frame(
             frame,
             read,
             categorical=[is_categorical[column] for column in frame],
             name=self.dataset_name or dataset.name,
             source=source,
             dataset_id=self.dataset_id,
-            split_by=parts,
         )
-        return replace(table, notes=(*notes, *table.notes))
 
     def _read(self) -> tuple[Any, Any, dict[Any, bool]]:
         """The client's dataset, the frame of its columns but ignored ones, and whether each is categorical.

@@ -62,12 +62,10 @@ _last: "dict[Source, ReadTable]" = {}
 
 @dataclass(frozen=True)
 class SplitBy:
-    """Fields of a split that a source must know: its name, and its column or files."""
+    """Fields of a split that a source must know: its name, and its column, which is no feature."""
 
     kind: str
-    column: str | None = None
-    validation: Path | None = None
-    test: Path | None = None
+    column: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +80,6 @@ class Source(ABC):
     Args:
         dataset_name: shown in tables and charts; None takes the source's own name of the data.
         target_kind: of the target, see `read_target`; None finds it.
-        split: what a source must know of the split; None for splits that need only the labels.
     """
 
     name: ClassVar[str]
@@ -91,7 +88,6 @@ class Source(ABC):
 
     dataset_name: str | None = None
     target_kind: str | None = None
-    split: SplitBy | None = None
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import UsageError
 from .classes import UNLABELLED, Classes
 from .number import Number
-from .target import Labels, Predictions, ReadTarget, Target
+from .target import Labels, Predictions, ReadTarget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,7 @@ __all__ = [
     "leading_metric", "read_target", "target_from_plain",
 ]  # fmt: skip
 
+Target = Classes | Number
 AUTO = "auto"
 KINDS: dict[str, type[Target]] = {kind.name: kind for kind in (Classes, Number)}
 

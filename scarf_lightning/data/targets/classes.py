@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...errors import UsageError
 from ...metrics import log_loss
 from ..columns import Coded, Floats, Ints, spell
-from .target import Labels, Learn, Predictions, ReadTarget, Target
+from .target import Kind, Labels, Learn, Predictions, ReadTarget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ share: of 26 classes each may well have a twenty-fifth."""
 
 
 @dataclass(frozen=True)
-class Classes(Target):
+class Classes(Kind):
     """A class for each row. Labels are indices into ``names``, int64, `UNLABELLED` in rows without one. Predictions are
     probabilities ``(..., n, C)``.
 
@@ -50,6 +50,16 @@ class Classes(Target):
 
     @classmethod
     def read(cls, column: "pd.Series[Any]", source: str, decimal: str | None = None) -> ReadTarget:
+        """The target of n rows and their labels.
+
+        Args:
+            column: values of any type, missing where a row has no label.
+            source: where the data came from, for messages.
+            decimal: the decimal sign of numbers that are text; None finds it.
+
+        Raises:
+            UsageError: the values are not of this kind, or are all the same.
+        """
         coded = Coded.of(column)
         codes, names = coded.sorted_codes()
         if len(names) < 2:
@@ -70,9 +80,11 @@ class Classes(Target):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
+        """The inverse of `plain`. Raises KeyError, TypeError or ValueError for what it does not give."""
         return cls(tuple(plain["classes"]), float(plain["rarest"]), tuple(plain["typed"]))
 
     def plain(self) -> dict[str, Any]:
+        """The target as JSON for a record."""
         target = {"kind": self.name, "rarest": self.rarest, "typed": list(self.typed)}
         return {"target": target, "classes": list(self.names)}
 
@@ -85,6 +97,7 @@ class Classes(Target):
 
     @property
     def identity(self) -> dict[str, Any]:
+        """Its part of the data's hash, besides the labels."""
         return {"classes": self.names}
 
     @property
@@ -102,13 +115,15 @@ class Classes(Target):
 
     @property
     def in_words(self) -> str:
+        """Description of the target, such as ``3 classes``."""
         return f"{len(self.names)} classes"
 
     def is_labelled(self, labels: Labels) -> NDArray[np.bool_]:
+        """True for rows with a label."""
         return np.asarray(labels != UNLABELLED)
 
     def strata(self, labels: Labels) -> Ints:
-        """The classes."""
+        """For each row the group that a stratified split divides by itself, numbered from 0; -1 without a label."""
         return labels
 
     def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
@@ -135,12 +150,15 @@ class Classes(Target):
         return (targets.double() * weights.unsqueeze(1)).sum(dim=-1)
 
     def fit(self, labels: Labels) -> Floats:
+        """Estimates ``(K,)`` from the labels ``(n,)`` that training sees, kept with the preprocessing."""
         return np.empty(0)
 
     def encode(self, labels: Labels, fitted: Floats) -> NDArray[Any]:
+        """Labels or predictions ``(T, n, ...)`` as the loss takes them; ``fitted`` is ``(T, K)``."""
         return labels
 
     def soft(self, labels: Labels) -> Floats:
+        """Labels ``(..., n)`` in a form that `encode` takes and that may be averaged: predictions without an error."""
         return np.asarray(np.eye(self.n_outputs)[labels])
 
     def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
@@ -161,8 +179,9 @@ class Classes(Target):
         return (1 - answer.sum(dim=-1, keepdim=True)) * probabilities + answer
 
     def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
-        """Libraries learn the classes that occur, numbered from 0. Other classes get no probability; an only class gets
-        all of it."""
+        """Predictions of another library's model for ``n_rows`` rows. ``learn`` fits it to labels of the library's kind
+        and predicts; it is not called if they are all equal. Libraries learn the classes that occur, numbered from 0.
+        Other classes get no probability; an only class gets all of it."""
         present, numbered = np.unique(labels, return_inverse=True)
         probabilities = np.zeros((n_rows, self.n_outputs))
         # Libraries refuse to learn one class.

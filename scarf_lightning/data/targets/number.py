@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ..columns import Floats, Ints
-from .target import Labels, Learn, Predictions, ReadTarget, Target
+from .target import Kind, Labels, Learn, Predictions, ReadTarget
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ ROWS_A_STRATUM = 10
 
 
 @dataclass(frozen=True)
-class Number(Target):
+class Number(Kind):
     """A number for each row. Labels are float64 in their own unit, NaN in rows without one.
 
     Networks learn (y - shift) / scale, with the mean and the standard deviation of the labels that training sees;

@@ -1,4 +1,4 @@
-"""The interface of every kind of target."""
+"""What both kinds of targets share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics import Metric, metrics
-from ..columns import Floats, Ints
+from ..columns import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
+
+    from . import Target
 
 Labels = NDArray[Any]
 """One for each row ``(..., n)``: int64 class numbers, or float64 numbers in their own unit."""
@@ -22,8 +24,9 @@ Predictions = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Target(ABC):
-    """Quantity that is predicted of the rows of a table. A subclass is a kind of target.
+class Kind(ABC):
+    """Quantity that is predicted of the rows of a table. A subclass is a kind of target, and `Classes` says what all
+    methods do.
 
     Class variables:
 
@@ -40,29 +43,6 @@ class Target(ABC):
     usual_metric: ClassVar[str]
     has_classes: ClassVar[bool]
     drawings: ClassVar[Mapping[str, str]]
-
-    @classmethod
-    @abstractmethod
-    def read(cls, column: "pd.Series[Any]", source: str, decimal: str | None = None) -> "ReadTarget":
-        """The target of n rows and their labels.
-
-        Args:
-            column: values of any type, missing where a row has no label.
-            source: where the data came from, for messages.
-            decimal: the decimal sign of numbers that are text; None finds it.
-
-        Raises:
-            UsageError: the values are not of this kind, or are all the same.
-        """
-
-    @classmethod
-    @abstractmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Target":
-        """The inverse of `plain`.
-
-        Raises:
-            ValueError: a value is not possible.
-        """
 
     @classmethod
     def is_among(cls, names: Sequence[str]) -> bool:
@@ -83,15 +63,6 @@ class Target(ABC):
         """
         return {each.name: each.function(predictions, labels) for each in self.metrics()}
 
-    @abstractmethod
-    def plain(self) -> dict[str, Any]:
-        """The target as JSON for a record."""
-
-    @property
-    @abstractmethod
-    def identity(self) -> dict[str, Any]:
-        """Its part of the data's hash, besides the labels."""
-
     @property
     def metric(self) -> str:
         """The default metric of tables and verdicts for this target."""
@@ -102,38 +73,9 @@ class Target(ABC):
     def n_outputs(self) -> int:
         """The width of h."""
 
-    @property
-    @abstractmethod
-    def in_words(self) -> str:
-        """Description of the target, such as ``3 classes``."""
-
-    @abstractmethod
-    def is_labelled(self, labels: Labels) -> NDArray[np.bool_]:
-        """True for rows with a label."""
-
-    @abstractmethod
-    def strata(self, labels: Labels) -> Ints:
-        """For each row the group that a stratified split divides by itself, numbered from 0; -1 without a label."""
-
-    @abstractmethod
-    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
-        """Labels ``(n,)`` of which those at some positions are drawn at random: label noise."""
-
     def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
         """Weights ``(T, m)`` that balance encoded ``targets`` ``(T, m, ...)`` by labels ``(T, n)``."""
         raise NotImplementedError
-
-    @abstractmethod
-    def fit(self, labels: Labels) -> Floats:
-        """Estimates ``(K,)`` from the labels ``(n,)`` that training sees, kept with the preprocessing."""
-
-    @abstractmethod
-    def encode(self, labels: Labels, fitted: Floats) -> NDArray[Any]:
-        """Labels or predictions ``(T, n, ...)`` as the loss takes them; ``fitted`` is ``(T, K)``."""
-
-    @abstractmethod
-    def soft(self, labels: Labels) -> NDArray[Any]:
-        """Labels ``(..., n)`` in a form that `encode` takes and that may be averaged: predictions without an error."""
 
     @abstractmethod
     def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
@@ -154,15 +96,6 @@ class Target(ABC):
     def errors(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """The error of each row ``(..., N)``: whether its class is wrong, or how far its number is off."""
 
-    @abstractmethod
-    def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
-        """Predictions from outputs ``(T, N, n_outputs)``, float64; ``fitted`` is ``(T, K)``."""
-
-    @abstractmethod
-    def taught(self, labels: Labels, n_rows: int, learn: "Learn") -> Predictions:
-        """Predictions of another library's model, learnt from ``labels``, for ``n_rows`` rows. ``learn`` fits it to
-        labels of the library's kind and predicts; it is not called if they are all equal."""
-
     def choose(self, *, classifier: Any, regressor: Any) -> Any:
         """The one of a library's two models that serves the kind."""
         return classifier if self.has_classes else regressor
@@ -171,10 +104,6 @@ class Target(ABC):
         """Predictions of a fitted model with the interface of scikit-learn."""
         predict = model.predict_proba if self.has_classes else model.predict
         return np.asarray(predict(rows), dtype=np.float64)
-
-    @abstractmethod
-    def frame(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
-        """Labels and predictions as columns for people."""
 
     def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
         """Labels and predictions as columns for a file: ``label``, and the predictions by their place. These are
@@ -206,7 +135,7 @@ class Target(ABC):
 class ReadTarget:
     """A target column as it was read, with the labels of n rows ``(n,)``, and sentences for the user."""
 
-    target: Target
+    target: "Target"
     labels: Labels
     notes: tuple[str, ...] = ()
 

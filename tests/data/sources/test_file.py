@@ -159,7 +159,7 @@ def test_files_of_one_pattern_have_the_same_columns_but_those_that_are_dropped(t
     less = in_csv(whole.drop(columns="price"), tmp_path / "t1.csv")
     pattern = tmp_path / "t?.csv"
     assert loaded(pattern, drop=("price",)).n_rows == 120
-    assert f"{less} has no column 'price', which {pattern} has; dataset.path needs" in refusal(pattern)
+    assert f"{less} has no column 'price', which {pattern} has; both need the same columns" in refusal(pattern)
 
 
 @pytest.mark.parametrize(
@@ -197,19 +197,13 @@ def test_the_column_that_a_split_goes_by_is_no_feature(
     assert read.split_by.tolist() == values
 
 
-def test_the_files_of_a_split(tmp_path: Path) -> None:
-    table = WHOLE.drop(columns=["part", "who"])
-    paths = [in_csv(table[a:b], tmp_path / f"{a}.csv") for a, b in ((0, 80), (80, 90), (90, 120))]
-    assert loaded(paths[0], split=SplitBy("files", None, *paths[1:])).split_by.tolist() == CODES
-
-
 def test_the_key_is_that_of_the_path_the_target_and_the_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     given: dict[str, Any] = {"path": Path("t.csv"), "target": "level"}
     others: list[dict[str, Any]] = [
         {"path": Path("u.csv")}, {"path": Path("t.csv.gz")}, {"path": tmp_path / "folder" / "t.csv"},
         {"target": "flag"}, {"categorical": ("count",)}, {"numeric": ("count",)}, {"weight": "count"},
-        {"split": SplitBy("files", test=Path("u.csv"))},
+        {"split": SplitBy("group", "count")},
     ]  # fmt: skip
     key = FileSource(**given).key
     keys = {FileSource(**given | other).key for other in others}
@@ -225,12 +219,9 @@ class TestConfiguration:
         given: dict[str, Any] = {each: (each,) for each in ("categorical", "numeric", "drop", "dates", "text")}
         given |= {each: each for each in ("separator", "decimal", "encoding", "weight")}
         given |= {"target_kind": "number", "path": "t.csv", "target": "y"}
-        split = {"name": "files", "test": "~/test.csv", "validation": "~/validation.csv"}
+        split = {"name": "time", "column": "day"}
         source = open_source("csv", name="mine", openml_cache=None, split=split, **given)
-        home = Path.home()
-        paths = {"path": Path("t.csv"), "dataset_name": "mine"}
-        paths["split"] = SplitBy("files", None, home / "validation.csv", home / "test.csv")
-        assert vars(source) == given | paths
+        assert vars(source) == given | {"path": Path("t.csv"), "dataset_name": "mine", "split": SplitBy("time", "day")}
 
     @pytest.mark.parametrize(
         ("asked", "said"),
