@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import hardware as module
 from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware, own_torch
 from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.errors import UsageError
@@ -176,18 +175,3 @@ def test_with_the_guard_products_are_exact_although_torch_was_imported_first() -
     imported = "import torch, scarf_lightning; torch.set_num_threads(1); torch.randn(300)"
     promised = "from scarf_lightning.engine.hardware import promise; print(promise(torch.device('cpu'), '32-true'))"
     assert said_by(f"{imported}\n{promised}") == "exact"
-
-
-@pytest.mark.parametrize(("precision", "layers"), [("32-true", module.LAYERS), ("bf16-mixed", module.MIXED_LAYERS)])
-def test_products_are_checked_on_the_layers_of_their_precision(
-    precision: str, layers: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried = set()
-
-    def watched(inputs: Any, company: Any) -> Any:
-        tried.add((inputs[0].shape[1], *inputs[1].shape[1:]))
-        return [inputs] * 6
-
-    monkeypatch.setattr(module, "_step", watched)
-    assert module._products_are_exact.__wrapped__(precision, 1)
-    assert tried == {(n, *of) for of in layers for n in module.N_ROWS}

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-import pytorch_lightning as pl
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -27,29 +26,6 @@ from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.promises import assert_same_weights
 from tests.stacks import MakeStack, finetune_module, task, unbalanced
-
-
-@pytest.mark.parametrize(("precision", "of_lightning"), [("64-true", "32-true"), ("bf16-mixed", "bf16-mixed")])
-def test_lightning_trains_on_the_stacks_device_and_writes_nothing(
-    patients: Table, make_stack: MakeStack, precision: str, of_lightning: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its defaults would take another device where there is one, log, keep checkpoints and validate before training."""
-    given: dict[str, Any] = {}
-
-    class Spy(pl.Trainer):
-        def __init__(self, **options: Any) -> None:
-            given.update(options)
-            super().__init__(**options)
-
-    monkeypatch.setattr(pl, "Trainer", Spy)
-    stack = make_stack(patients, range(2), precision=precision)
-    stack.finetune(FinetuneSettings(max_epochs=4, validate_every=2), stack.labelled())
-
-    assert (given["accelerator"], given["devices"], given["precision"]) == ("cpu", 1, of_lightning)
-    assert given["max_epochs"] == 2, "an epoch ends with a validation"
-    switches = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary", "inference_mode")
-    assert not any(given[name] for name in (*switches, "num_sanity_val_steps"))
-    assert [type(plugin).__name__ for plugin in given["plugins"]] == ["LightningEnvironment"]
 
 
 @pytest.mark.parametrize(

@@ -3,21 +3,18 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting import cell_results
-from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
+from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.levels import level_of, trials_of
 from scarf_lightning.results import Predictions
 from scarf_lightning.verdicts import Verdict, error_parts, judge
 from scarf_lightning.verdicts.trials import NOT_KEPT, verdict_on
 from tests.reporting.cell_results import results_of
-from tests.reporting.store import fill_store
 
 TRIALS, ROWS = 4, 60
 ACCURACY = metric_named("accuracy")
@@ -112,19 +109,3 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     assert found == judge(np.array(values[0]) - np.array(values[1]), bounds=(-1.0, 1.0), **known)
     assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "undecided", NOT_KEPT)
     assert math.isnan(level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)
-
-
-@pytest.mark.parametrize(("many", "reads"), [(200, 1), (0, 2)])
-def test_predictions_of_few_cells_are_read_once_for_all_metrics(
-    many: int, reads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill_store(tmp_path, datasets=1, trials=TRIALS, pretrains=("none",))
-    read, found = cell_results.read_predictions, []
-    monkeypatch.setattr(cell_results, "read_predictions", lambda stored: found.append(stored) or read(stored))
-    for module in ("cell_results", "levels"):
-        monkeypatch.setattr(f"scarf_lightning.reporting.{module}.MANY", many)
-    results = read_results(cells_of_folder(tmp_path)[0])
-
-    for metric in (ACCURACY, metric_named("auroc"), ACCURACY):
-        assert len(trials_of(results, 0, metric).rows) == TRIALS
-    assert len(found) == reads

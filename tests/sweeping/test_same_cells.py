@@ -21,7 +21,7 @@ COMMANDS = {
     "textbook": ("sweeps=textbook", FIXED_LENGTH),
     "columns": ("sweeps=columns", FIXED_LENGTH),
 }
-SHORT = ("card", "labels", "losses", "pretraining_curves", "quick", "suite")
+SHORT = ("card", "labels", "losses", "pretraining_curves", "suite")
 """Those that take a second."""
 DIGESTS = {
     "card": (4, "6fa3cfda9a2f0af3"),
