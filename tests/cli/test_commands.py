@@ -77,7 +77,7 @@ def slow(*case: str) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        ("--help", "\ncorruption: gaussian, joint, "),
+        slow("--help", "\ncorruption: gaussian, joint, "),
         ("corruption=gaussian -h", "\nsigma: 0.5 # standard deviation of the noise (float; (0, inf))\n"),
         ("--version", f"scarf-lightning {version('scarf-lightning')}\n"),
         ("-c job pretrain=none", "pretrain:"),

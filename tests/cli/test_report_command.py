@@ -33,7 +33,7 @@ def config_dir(tmp_path: Path) -> Path:
     [
         (["results=results", "--config-dir"], "--config-dir/-cd: expected one argument.\n"),
         (["results=results", "--config-dir=away"], "--config-dir: there is no folder away; it has files "),
-        (["sweeps=quick", "+experiment=short"], "experiment is not an option. "),
+        (["sweeps=pretraining_curves", "+experiment=short"], "experiment is not an option. "),
     ],
 )
 def test_a_folder_that_is_not_there_is_refused(arguments: list[str], sentence: str, tmp_path: Path) -> None:
