@@ -1,6 +1,6 @@
 """Columns of a table, how their values become numbers, and notes on how they were read."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -158,15 +158,6 @@ def floats(column: "pd.Series[Any]") -> Floats:
 def are_whole(values: "NDArray[Any]") -> bool:
     """True if all numbers are whole."""
     return bool((np.floor(values) == values).all())
-
-
-def declared_order(column: "pd.Series[Any]", categories: Collection[str]) -> tuple[str, ...] | None:
-    """The categories in the order of the column's type, if the type has one."""
-    declared = getattr(column.dtype, "categories", None)
-    if declared is None:
-        return None
-    # A type may declare categories that no row has.
-    return tuple(text for text in map(spell, declared) if text in categories)
 
 
 def spell(value: Any) -> str:

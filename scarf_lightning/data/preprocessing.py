@@ -279,11 +279,8 @@ class Preprocessing:
         """The inverse of `arrays`.
 
         Raises:
-            ValueError: a vector is missing or of another type, or its name is unknown.
+            TypeError: an array is missing, or its name is unknown.
         """
-        types = {array.dtype.name for array in arrays.values()}
-        if not set(VECTORS) <= arrays.keys() <= set(ARRAYS) or types != {"float64"}:
-            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as float64")
         return cls(**arrays, is_shared=is_shared)
 
     def take(self, trials: Ints) -> "Preprocessing":

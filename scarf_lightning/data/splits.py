@@ -235,9 +235,6 @@ class Column(Splitting):
             part[random.permutation(labelled)[:n_validation]] = VALIDATION
         return self._of_parts(part, table, random)
 
-    def without_test(self, split: Split) -> Split:
-        return Split(split.train, split.validation, split.validation)
-
 
 def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints) -> Split:
     """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified.

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError, unknown_name
-from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, floats, is_numeric, spell
+from .columns import Coded, Column, ColumnReading, Floats, Ints, floats, is_numeric, spell
 from .copies import first_alike
 from .reading import Reader, read_column
 from .reading.frames import plain_column
@@ -20,9 +20,6 @@ from .reading.rules import Rule
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
 
 __all__ = ["FEWEST_ROWS", "Column", "ColumnReading", "Table", "spell"]
-
-ROWS_AT_A_TIME = 1 << 16
-"""Rows that are hashed at once, so that hashing needs no second copy of the values."""
 
 
 @dataclass(frozen=True)
@@ -264,11 +261,8 @@ class Table:
         header = {"columns": columns} | self.target.identity
         # In ASCII: a name may hold half of a surrogate pair, which UTF-8 refuses.
         digest.update(json.dumps(header, ensure_ascii=True).encode())
-        for start in range(0, self.n_rows, ROWS_AT_A_TIME):
-            values = self.values[start : start + ROWS_AT_A_TIME]
-            # One NaN, and no negative zero.
-            canonical = np.where(np.isnan(values), np.nan, values + 0.0)
-            digest.update(canonical.tobytes())
+        # One NaN, and no negative zero.
+        digest.update(np.where(np.isnan(self.values), np.nan, self.values + 0.0).tobytes())
         digest.update(self.labels.tobytes())
         # Words before arrays that most tables lack, so that one is never taken for the other.
         if self.split_by is not None:
@@ -283,4 +277,6 @@ def _described(name: str, column: "pd.Series[Any]", values: Coded | Floats) -> t
     if not isinstance(values, Coded):
         return Column(name), values
     codes, categories = values.sorted_codes()
-    return Column(name, categories, declared_order(column, categories)), codes
+    # A type may declare categories that no row has.
+    declared = [text for text in map(spell, getattr(column.dtype, "categories", ())) if text in categories]
+    return Column(name, categories, tuple(declared) or None), codes

@@ -93,11 +93,6 @@ class Few(HidingRegime):
     name: ClassVar[str] = "few"
     labels: float = option(20, "rows that keep their label: a number, or a share below 1", "(0, inf)")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.labels > 1 and self.labels != int(self.labels):
-            raise ValueError(f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}")
-
     def n_shown(self, n_labels: int) -> float:
         return self.labels if self.labels >= 1 else self.labels * n_labels
 
@@ -181,7 +176,7 @@ class RowRules:
 
         Raises:
             UsageError: the table cannot be split in this way, has fewer labels than the regime shows or fewer training
-                rows than pre-training asks for, or these rows all weigh nothing.
+                rows than pre-training asks for.
         """
         split = self.splitting.split(table, streams.numpy(trial, Purpose.SPLIT))
         pretrain = split.train
@@ -221,12 +216,6 @@ class RowRules:
             validation, validation_labels = labelled[validates], labels[validates]
             usable = usable[~np.isin(usable, validation)]
             labelled, labels = labelled[trains], labels[trains]
-        # Rows that all weigh nothing have no loss, so nothing would be learnt.
-        if table.weights is not None and not table.weights[labelled].any():
-            raise UsageError(
-                f"the {len(labelled)} labelled training rows of trial {trial} all have the weight 0; give more rows a "
-                "weight above 0, or leave those without one out of the table."
-            )
         return TrialRows(
             split.train, pretrain, split.validation, usable, labelled, labels, validation, validation_labels, split.test
         )

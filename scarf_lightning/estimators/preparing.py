@@ -21,7 +21,7 @@ Weights = NDArray[np.float64] | None
 SOURCE = "X"
 BY_NOTHING = ("random", "stratified")
 """Splits that need no column."""
-OF_COLUMNS = ("drop", "dates", "categorical", "numeric", "text")
+OF_COLUMNS = ("drop", "categorical", "numeric", "text")
 """Options of ``dataset`` that list columns."""
 OF_THE_COMMAND = re.compile(r"[\"']?(dataset\.\w+)=\['?(.*?)'?\][\"']?")
 """An option in a note, as a command line has it."""

@@ -249,7 +249,7 @@ class DatasetSettings(Options):
     """Where a table comes from, and how it is read. Each source takes some of the options and refuses the others."""
 
     # Where the table is.
-    source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
+    source: Literal["wdbc", "diabetes", "openml", "csv"] = option("wdbc", "bundled, of OpenML, or csv: a file of yours")
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
     path: str | None = option(
@@ -260,14 +260,13 @@ class DatasetSettings(Options):
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out; each leaves out every column in turn")
-    dates: list[str] | None = option(None, "columns to read as dates")
     text: list[str] | None = option(None, "columns to read as text, whatever they hold: hashes of their letters")
     # How a file is written.
     separator: str | None = option(None, "character between fields; null finds it")
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
     encoding: str | None = option(None, "text encoding of the file, such as cp1252; null is UTF-8")
-    target_kind: Literal["auto", "classes", "number"] | None = option(
-        None, "classes or number; null and auto take a numeric column of many values as a number"
+    target_kind: Literal["classes", "number"] | None = option(
+        None, "classes or number; null takes a numeric column of many values as a number"
     )
     weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")
     size: list[int] | None = option(None, "rows and columns, by which a run is planned before the table is loaded")
@@ -286,7 +285,7 @@ class DatasetSettings(Options):
 
 
 READING = (
-    "drop", "categorical", "numeric", "dates", "text", "separator", "decimal", "encoding", "weight",
+    "drop", "categorical", "numeric", "text", "separator", "decimal", "encoding", "weight",
 )  # fmt: skip
 """Options of a dataset that say how its table is read. Tables that differ in them alone are one dataset."""
 

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.columns import Coded, Column, declared_order, sorted_naturally
+from scarf_lightning.data.columns import Coded, Column, sorted_naturally
 from scarf_lightning.errors import UsageError
 
 
@@ -14,13 +14,6 @@ def test_a_column_comes_back_from_its_record() -> None:
 def test_a_category_has_an_indicator_unless_so_many_are_asked_for() -> None:
     assert [Column("c", ("a", "b"), indicators=n).n_indicators for n in (None, 0, 1)] == [2, 0, 1]
     assert Column("x").n_indicators == 0
-
-
-def test_categories_keep_the_order_that_their_type_declares() -> None:
-    column = pd.Series(pd.Categorical([" b", "b", "a"], categories=[" b", "z", "b", "a"]))
-    assert declared_order(column, [" b", "a", "b"]) == (" b", "b", "a")
-    assert declared_order(column, ["a", "b"]) == ("b", "a")
-    assert declared_order(pd.Series(["a"]), ["a"]) is None
 
 
 def test_texts_of_one_number_stand_in_alphabetical_order() -> None:

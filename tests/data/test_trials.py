@@ -101,13 +101,6 @@ def test_a_table_that_is_read_otherwise_keeps_its_rows(changed: Table, splitting
     assert_same(after, before, ROWS)
 
 
-def test_labelled_training_rows_that_all_weigh_nothing_are_refused() -> None:
-    assert prepare(table_of().weighted(np.arange(90) % 2.0), range(3)).train.shape == (3, 63)
-    only_tested = np.isin(np.arange(90), prepare(table_of(), [0]).test[0]).astype(float)
-    with pytest.raises(UsageError, match="the 63 labelled training rows of trial 0 all have the weight 0"):
-        prepare(table_of().weighted(only_tested), [0])
-
-
 @pytest.mark.parametrize("regime", [*REGIMES, *INSIDE], ids=lambda r: f"{r.name} {r.validation}")
 @every_fit
 def test_a_trial_does_not_depend_on_those_it_is_prepared_with(mixed_table: Table, regime: Regime, fit_on: str) -> None:
@@ -303,7 +296,6 @@ def test_pretraining_learns_from_all_training_rows_or_from_random_ones(mixed_tab
         (Semi25, "labelled", (0.0, 1.01, float("nan")), "labelled={}: it takes a number in (0, 1]"),
         (Noise30, "noise", (-0.1, 1.01), "noise={}: it takes a number in [0, 1]"),
         (Few, "labels", (0, -1), "labels={}: it takes a number in (0, inf)"),
-        (Few, "labels", (1.5, 100.5), "labels must be a whole number of rows, or a share between 0 and 1, not {}"),
     ],
 )
 def test_what_is_no_share_or_number_of_labels_is_refused(

@@ -92,10 +92,6 @@ class TestRows:
             "Column 'key': it has a different value in every row and is left out; "
             "options={'dataset.text': ['key']} reads it."
         ) in said
-        assert (
-            "Target 'y' is imbalanced: 5 % of its rows are of class 'rare'; "
-            "finetune.class_weight=balanced trains with equal weights of the classes."
-        ) in said
         assert fitted.reading_.set_index("column")["kind"].to_dict() == {
             "a": "numbers", "b": "numbers", "c": "categories", "key": "id", "price": "constant", "d": "numbers"
         }  # fmt: skip

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...errors import UsageError
 from ...options.checking import checked
-from ..arguments import argument
 from ..columns import Coded, Column, ColumnReading, Floats, are_whole, is_numeric, listed, spell
 from .frames import frame_of, plain_column
 from .rules import SHOWN, Rule, Values, plain_text, quantity_rule, text_of
@@ -50,7 +49,7 @@ def read_column(
 
     Args:
         column: of a table that nobody has described.
-        asked: categorical, numeric, dates or text, if the user says what it holds.
+        asked: categorical, numeric or text, if the user says what it holds.
         decimal: see `notation_of`.
 
     Returns:
@@ -66,7 +65,7 @@ def read_column(
     rule, notes = _rule(column, coded, decimal, asked)
     if distinct == 0:
         rule = Rule(name, "empty")
-    elif distinct == 1 and asked in (None, "dates"):
+    elif distinct == 1 and asked is None:
         # Only its gaps can tell something.
         rule = Rule(name, "gaps" if missing else "constant")
     elif rule.rule == "dates":
@@ -81,8 +80,8 @@ def read_column(
         if asked is None and _are_ids(name, numbers):
             rule, features = Rule(name, "id"), {}
     if rule.rule == "id":
-        keeps = argument("dataset.numeric" if is_numeric(column) else "dataset.text", name)
-        notes = [f"it has a different value in every row and is left out; {keeps} reads it"]
+        option = "numeric" if is_numeric(column) else "text"
+        notes = [f"it has a different value in every row and is left out; \"dataset.{option}=['{name}']\" reads it"]
     return ColumnReading(name, rule.rule, missing, distinct, DONE[rule.rule], len(features)), rule, features, notes
 
 
@@ -118,7 +117,7 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[str]:
     n_wrong = int(pd.Series(text.distinct).isin(others)[text.codes[text.codes >= 0]].sum())
     return [
         f"{n_wrong} of its values are no numbers, such as {others[0]!r}, so it is read as text; clean them, and "
-        f"{argument('dataset.numeric', name)} reads it as numbers"
+        f"\"dataset.numeric=['{name}']\" reads it as numbers"
     ]
 
 
@@ -138,8 +137,8 @@ class Reader:
     - An unseen category counts as missing, with a warning.
     - A missing value stays missing, and is imputed as in the trial.
     - Other columns, and those that the table left out, are ignored. The order of columns does not matter.
-    - `UsageError` names a column that is missing, occurs twice, holds an infinite value or one that its rule cannot
-      read, such as a word among numbers, or has several values, all of them unseen.
+    - `UsageError` names a column that is missing, occurs twice, or holds an infinite value or one that its rule cannot
+      read, such as a word among numbers.
 
     Attributes:
         rules: how features are made, each with the name of its column in the rows.
@@ -209,12 +208,6 @@ def _encoded(feature: Values, column: Column) -> Floats:
     code_of = {plain_text(category, column.name): code for code, category in enumerate(categories)}
     known = list(map(spell, feature.distinct))
     if unseen := [text for text in known if text not in code_of]:
-        # One unseen value may be a new category; several, and nothing else, are another column.
-        if len(unseen) == len(known) > 1:
-            raise UsageError(
-                f"Column {column.name!r} holds {listed(categories, SHOWN)} in the table, but {listed(unseen, SHOWN)} "
-                "in the rows; correct it."
-            )
         fault = (
             f"Column {column.name!r} has {listed(unseen, SHOWN)}, which the training table did not: taken as missing."
         )

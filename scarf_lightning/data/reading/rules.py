@@ -114,10 +114,10 @@ def quantity_rule(
     """The rule by which a column holds numbers or dates, and notes on doubts; None if it holds neither.
 
     Text that is codes, such as 007, or a single number is neither. ``text`` is of the column, if it is known already;
-    ``asked`` is numeric or dates, if the user says so.
+    ``asked`` is numeric, if the user says so.
     """
     name = str(column.name)
-    if is_numeric(column) and asked != "dates":
+    if is_numeric(column):
         return Rule(name, "numbers", decimal or "."), []
     if pd.api.types.is_datetime64_any_dtype(column):
         return Rule(name, "dates", has_zone=column.dt.tz is not None), []
@@ -127,9 +127,7 @@ def quantity_rule(
     if asked == "numeric" or (are_numbers and asked is None):
         return Rule(name, "numbers", *notation), notes
     format, notes = date_format(known)
-    if not format and asked is None:
-        return None
-    return Rule(name, "dates", format=format or "ISO8601", has_zone="%z" in format), notes
+    return (Rule(name, "dates", format=format, has_zone="%z" in format), notes) if format else None
 
 
 def _refuse(column: "pd.Series[Any]", kind: str, wrong: Sequence[str]) -> None:

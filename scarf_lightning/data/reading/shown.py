@@ -41,16 +41,13 @@ def reading_report(table: "Table") -> list[str | Shown]:
 
 def _columns(table: "Table") -> Shown:
     """A line for each column, or for those of many with which something is done."""
-    # In a wide table the columns that are read otherwise would not be seen.
-    is_wide = len(table.reading) > LONGEST
     shown = Shown(box=box.SIMPLE_HEAD)
     for heading in ("column", "kind", "missing", "distinct", "what is done"):
         # Counts are compared digit by digit.
         shown.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
     for reading in table.reading:
-        if not is_wide or reading.done != "as they are":
+        # In a wide table the columns that are read otherwise would not be seen.
+        if len(table.reading) <= LONGEST or reading.done != "as they are":
             counts = f"{reading.missing:,}", f"{reading.distinct:,}"
             shown.add_row(reading.column, reading.kind, *counts, reading.done)
-    if is_wide:
-        shown.add_row("all others", "numbers", "", "", "as they are")
     return shown

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...errors import UsageError, unknown_name
 from ...options.paths import expanded
-from ..targets import AUTO
 from .file import ENDING, LISTS_OF_COLUMNS, FileSource
 from .openml import OpenMLSource
 from .source import (
@@ -14,14 +13,13 @@ from .source import (
     DiabetesSource,
     ReadTable,
     Source,
-    SplitBy,
     Stamp,
     Stamps,
     WdbcSource,
 )
 
 __all__ = [
-    "ENDING", "DiabetesSource", "FileSource", "ReadTable", "Source", "SplitBy", "Stamp",
+    "ENDING", "DiabetesSource", "FileSource", "ReadTable", "Source", "Stamp",
     "Stamps", "WdbcSource", "open_source",
 ]  # fmt: skip
 
@@ -48,11 +46,8 @@ def open_source(
     """The source that the options of a dataset name. Options that are not set are None; so is the paper's split.
 
     Raises:
-        UsageError: there is no such source, an option that it needs is missing, or it does not know an option.
+        UsageError: an option that it needs is missing, or it does not know an option.
     """
-    if source not in OPTIONS:
-        fault = f"dataset.source={source} is not a source"
-        raise UsageError(unknown_name(fault, source, sorted(OPTIONS), "the sources"))
     asked = {option: value for option, value in given.items() if value is not None}
     for option in asked:
         if option not in OPTIONS[source]:
@@ -64,8 +59,7 @@ def open_source(
         if asked.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
             raise UsageError(f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for others use dataset=openml.")
         return BUNDLED[source](dataset_name=name)
-    kind = asked.pop("target_kind", AUTO)
-    named: dict[str, Any] = {"dataset_name": name, "target_kind": None if kind == AUTO else kind}
+    named: dict[str, Any] = {"dataset_name": name, "target_kind": asked.pop("target_kind", None)}
     if source == OpenMLSource.name:
         if "id" not in asked:
             raise UsageError("dataset=openml needs the id of a dataset: set dataset.id=N.")
@@ -78,8 +72,8 @@ def open_source(
     return FileSource(**{"target": "", "split": split_by} | asked | named | lists)
 
 
-def _split_by(split: Mapping[str, Any], source: str) -> SplitBy | None:
-    """Fields of a split that its source must know; None if it needs nothing but the labels."""
+def _split_by(split: Mapping[str, Any], source: str) -> tuple[str, str] | None:
+    """The name of a split and the column that it goes by; None if it needs nothing but the labels."""
     kind = split.get("name", "random")
     if kind in ("random", "stratified"):
         return None
@@ -87,4 +81,4 @@ def _split_by(split: Mapping[str, Any], source: str) -> SplitBy | None:
         raise UsageError(f"split={kind} does not go with dataset.source={source}; use it with dataset=csv.")
     if not split.get("column"):
         raise UsageError(f"split={kind} needs split.column; set it.")
-    return SplitBy(kind, split["column"])
+    return kind, split["column"]

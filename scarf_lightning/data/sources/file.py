@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ...errors import UsageError, unknown_name
-from .source import Source, SplitBy
+from .source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ READING = 9
 
 NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
 """The name that pandas gives a column without one, such as the index of a frame, and keeps when it writes it again."""
-KINDS = ("categorical", "numeric", "dates", "text")
+KINDS = ("categorical", "numeric", "text")
 LISTS_OF_COLUMNS = (*KINDS, "drop")
 
 
@@ -44,13 +44,12 @@ class FileSource(Source):
     Args:
         path: the file, or a pattern of files with the same columns, such as ``parts/*.parquet``.
         target: the column to predict.
-        categorical, numeric, dates, text: columns to read as categories, as numbers, as dates, or as text,
-            whatever they hold.
+        categorical, numeric, text: columns to read as categories, as numbers, or as text, whatever they hold.
         drop: columns to leave out, which may hold anything.
         separator, decimal, encoding: of a text file; None takes what the file shows.
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
             feature.
-        split: the column that decides the split, which is not a feature.
+        split: the name of a split, and the column that decides it, which is not a feature.
     """
 
     name: ClassVar[str] = "csv"
@@ -61,13 +60,12 @@ class FileSource(Source):
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
-    dates: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
     weight: str | None = None
-    split: SplitBy | None = None
+    split: tuple[str, str] | None = None
 
     @property
     def key(self) -> str:
@@ -107,7 +105,8 @@ class FileSource(Source):
         read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
         parts, weights, doubts = None, None, list[str]()
         if self.split:
-            parts, doubts = split_values(self.split.kind, frame.pop(self.split.column), path, self.decimal)
+            kind, column = self.split
+            parts, doubts = split_values(kind, frame.pop(column), path, self.decimal)
         if self.weight:
             is_labelled = read.target.is_labelled(read.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
@@ -136,7 +135,7 @@ class FileSource(Source):
                 )
         names = list(map(str, frames[0]))
         named = [("dataset.target", self.target), ("dataset.weight", self.weight)]
-        named.append(("split.column", self.split.column if self.split else None))
+        named.append(("split.column", self.split and self.split[1]))
         named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
         for option, column in named:
             if column is not None and column not in names:

@@ -1,7 +1,6 @@
 """Datasets of OpenML, through its own client and the client's cache."""
 
 import os
-import threading
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
 SERVER = "https://www.openml.org/api/v1/xml"
 """An id names a dataset on this server only, so that another server in the client's own settings is not used."""
-
-# The client's settings are global to the process.
-_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class OpenMLSource(Source):
             UsageError: the client's error in a sentence.
         """
         require("openml", self.in_words)
-        with _one_at_a_time, warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import openml
 

@@ -60,14 +60,6 @@ _last: "dict[Source, ReadTable]" = {}
 """The source that was read last, if it has files, and its table."""
 
 
-@dataclass(frozen=True)
-class SplitBy:
-    """Fields of a split that a source must know: its name, and its column, which is no feature."""
-
-    kind: str
-    column: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class Source(ABC):
     """A place that a table is read from. Making a source is cheap: it loads nothing and imports no client.

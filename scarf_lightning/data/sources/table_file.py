@@ -49,7 +49,8 @@ def read_file(
         if name.endswith(ARROW):
             frame = _arrow(path)
         elif name.endswith(".xlsx"):
-            frame = _excel(path)
+            require("openpyxl", str(path))
+            frame = pd.read_excel(path, engine="openpyxl")
         elif found := JSON.search(name):
             is_lines = found[1] != "json"
             frame = pd.read_json(path, lines=is_lines, dtype=False, convert_dates=False, precise_float=True)
@@ -81,15 +82,6 @@ def _arrow(path: Path) -> pd.DataFrame:
     table.validate(full=True)
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
     return frame_of_arrow(table.select([name for name in table.column_names if name not in index]))
-
-
-def _excel(path: Path) -> pd.DataFrame:
-    """The first sheet of an Excel file, with a header in its first row."""
-    require("openpyxl", str(path))
-    with warnings.catch_warnings():
-        # It warns of styles and extensions, which hold no values.
-        warnings.filterwarnings("ignore", module="openpyxl")
-        return pd.read_excel(path, engine="openpyxl")
 
 
 def _text(path: Path, decimal: str, **options: Any) -> pd.DataFrame:

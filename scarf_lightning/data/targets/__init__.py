@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from ..columns import Coded
 
 __all__ = [
-    "AUTO", "FEWEST_ROWS", "KINDS", "UNLABELLED", "Classes", "Labels", "Number", "Predictions", "ReadTarget", "Target",
+    "FEWEST_ROWS", "KINDS", "UNLABELLED", "Classes", "Labels", "Number", "Predictions", "ReadTarget", "Target",
     "leading_metric", "read_target", "target_from_plain",
 ]  # fmt: skip
 
 Target = Classes | Number
-AUTO = "auto"
 KINDS: dict[str, type[Target]] = {kind.name: kind for kind in (Classes, Number)}
 
 FEWEST_ROWS = 10
@@ -55,17 +54,16 @@ def read_target(
     Args:
         column: values of any type, missing where a row has no label.
         source: where the data came from, for messages.
-        kind: of target; None or ``auto`` takes a numeric column of many values as a number, and all else as classes.
+        kind: of target; None takes a numeric column of many values as a number, and all else as classes.
         decimal: see `notation_of`.
-        is_raw: the column is a user's, not one that was described: names are refused, and blanks around text cut off.
+        is_raw: the column is a user's, not one that was described: blanks around text are cut off.
 
     Raises:
-        UsageError: there are too few labels; or they are names, hold a NUL character, or are not of the kind.
+        UsageError: there are too few labels; or they hold a NUL character, or are not of the kind.
     """
     import pandas as pd
 
     from ..columns import is_numeric
-    from ..reading.reader import FEWEST_FOR_IDS
     from ..reading.rules import text_of
 
     n_labelled = int(column.notna().sum())
@@ -77,27 +75,17 @@ def read_target(
     # The type of a column of categories or of Booleans says what its values are, and so does the user.
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
     text = None if is_declared or is_numeric(column) else text_of(column)
-    is_open = kind in (None, AUTO) and not is_declared
-    chosen = Classes if kind in (None, AUTO) else KINDS[str(kind)]
-    notes = []
+    is_open = kind is None and not is_declared
+    chosen = Classes if kind is None else KINDS[kind]
+    notes: tuple[str, ...] = ()
     if is_open and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
-        notes.append(
-            f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number; "
-            "dataset.target_kind=classes takes each of them as a class."
-        )
-    if is_raw and chosen is Classes:
-        if text is not None:
-            values = np.array([*text.distinct, None], dtype=object)[text.codes]
-            column = pd.Series(values, column.index, name=column.name, dtype="object")
-        n_distinct, n_known = column.nunique(), column.count()
-        if is_open and n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
-            raise UsageError(
-                f"target {column.name!r} of {source} has {n_distinct} different values in {n_known} rows, which looks "
-                "like names and not like classes; choose another target, or set dataset.target_kind=classes."
-            )
-    read = chosen.read(column, source, decimal)
-    return replace(read, notes=(*notes, *read.notes))
+        note = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number; "
+        notes = (f"{note}dataset.target_kind=classes takes each of them as a class.",)
+    if is_raw and chosen is Classes and text is not None:
+        values = np.array([*text.distinct, None], dtype=object)[text.codes]
+        column = pd.Series(values, column.index, name=column.name, dtype="object")
+    return replace(chosen.read(column, source, decimal), notes=notes)
 
 
 def leading_metric(targets: Iterable[Target]) -> str:

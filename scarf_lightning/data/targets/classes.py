@@ -70,13 +70,7 @@ class Classes(Kind):
         # All else, such as a date, is answered by its name.
         values = {spell(value): value for value in coded.distinct if isinstance(value, (bool, int, float))}
         target = cls(names, rarest, tuple(values.get(name, name) for name in names) if values else ())
-        if not target.is_imbalanced:
-            return ReadTarget(target, labels)
-        note = (
-            f"Target {column.name!r} is imbalanced: {100 * rarest:.2g} % of its rows are of class "
-            f"{names[counts.argmin()]!r}; finetune.class_weight=balanced trains with equal weights of the classes."
-        )
-        return ReadTarget(target, labels, (note,))
+        return ReadTarget(target, labels)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":

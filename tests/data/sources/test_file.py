@@ -11,7 +11,7 @@ import pytest
 
 from scarf_lightning.cli.running import OwnTraining
 from scarf_lightning.cli.show import Terminal
-from scarf_lightning.data.sources import FileSource, SplitBy, open_source
+from scarf_lightning.data.sources import FileSource, open_source
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.expand import ExpandedSweep
@@ -128,7 +128,6 @@ def test_options_say_otherwise(tmp_path: Path) -> None:
         ({"target": "leve"}, "dataset.target names 'leve', which is not a column of"),
         ({"drop": ("prise",)}, "dataset.drop names 'prise', which is not a column of"),
         ({"numeric": ("weight", "colour")}, "Column 'colour' is read as numbers, and holds 'blue'"),
-        ({"dates": ("colour",)}, "Column 'colour' is read as dates as ISO8601, and holds 'blue'"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
@@ -192,7 +191,7 @@ WHOLE = frame(120)[["since", "price"]].assign(level=["a", "b"] * 60, who=[f"w{i 
 def test_the_column_that_a_split_goes_by_is_no_feature(
     tmp_path: Path, kind: str, column: str, values: list[float]
 ) -> None:
-    read = loaded(in_csv(WHOLE, tmp_path / "t.csv"), split=SplitBy(kind, column))
+    read = loaded(in_csv(WHOLE, tmp_path / "t.csv"), split=(kind, column))
     assert not [each.name for each in read.columns if each.name.startswith(column)]
     assert read.split_by.tolist() == values
 
@@ -203,7 +202,7 @@ def test_the_key_is_that_of_the_path_the_target_and_the_kinds(tmp_path: Path, mo
     others: list[dict[str, Any]] = [
         {"path": Path("u.csv")}, {"path": Path("t.csv.gz")}, {"path": tmp_path / "folder" / "t.csv"},
         {"target": "flag"}, {"categorical": ("count",)}, {"numeric": ("count",)}, {"weight": "count"},
-        {"split": SplitBy("group", "count")},
+        {"split": ("group", "count")},
     ]  # fmt: skip
     key = FileSource(**given).key
     keys = {FileSource(**given | other).key for other in others}
@@ -216,12 +215,12 @@ def test_the_key_is_that_of_the_path_the_target_and_the_kinds(tmp_path: Path, mo
 
 class TestConfiguration:
     def test_every_option_reaches_the_field_of_its_name(self) -> None:
-        given: dict[str, Any] = {each: (each,) for each in ("categorical", "numeric", "drop", "dates", "text")}
+        given: dict[str, Any] = {each: (each,) for each in ("categorical", "numeric", "drop", "text")}
         given |= {each: each for each in ("separator", "decimal", "encoding", "weight")}
         given |= {"target_kind": "number", "path": "t.csv", "target": "y"}
         split = {"name": "time", "column": "day"}
         source = open_source("csv", name="mine", openml_cache=None, split=split, **given)
-        assert vars(source) == given | {"path": Path("t.csv"), "dataset_name": "mine", "split": SplitBy("time", "day")}
+        assert vars(source) == given | {"path": Path("t.csv"), "dataset_name": "mine", "split": ("time", "day")}
 
     @pytest.mark.parametrize(
         ("asked", "said"),
