@@ -73,7 +73,7 @@ def test_a_cell_that_fails_is_told_by_a_launcher_with_processes_of_its_own(tmp_p
     ran = train(*asked, cwd=tmp_path, minutes=4)
 
     assert ran.returncode == 1
-    assert ran.stderr.count("The numbers of column 'huge' overflow") == 1
+    assert ran.stderr.count("The numbers of column 'huge' are too large") == 1
     assert load(tmp_path / "results")["scaling"].tolist() == ["minmax"]
 
 

@@ -85,7 +85,9 @@ class FileSource(Source):
             UsageError: there is none.
         """
         path = self.path
-        files = [path] if path.exists() else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+        matches = [path] if path.exists() else sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+        # A pipe would wait for somebody who writes into it.
+        files = [match for match in matches if match.is_file()]
         if not files:
             raise UsageError(
                 f"there is no file {path}; set dataset.path to a file of a table, or to a pattern such as "
