@@ -36,9 +36,7 @@ class GivenLabels:
         """The labels as a column named y, missing in rows without one."""
         values = np.full(len(self.is_known), None, dtype=object)
         values[self.is_known] = self.known
-        column = pd.Series(values, name="y", dtype=object)
-        # Whole numbers with gaps would become floats.
-        return column.infer_objects() if self.known.dtype.kind == "f" else column
+        return pd.Series(values, name="y", dtype=object).infer_objects()
 
 
 def one_a_row(y: Any) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..data.reading.roles import split_values
 from ..data.table import Table
 from ..data.targets import Classes, ReadTarget, Target, read_target
+from ..data.targets.classes import dtype_of
 from ..errors import UsageError
 from ..options import Config
 from ..options.settings import DatasetSettings
@@ -61,7 +62,10 @@ def target_of(labels: GivenLabels, kind: type[Target]) -> ReadTarget:
     Raises:
         UsageError: there are too few labels.
     """
-    return read_target(labels.column(), SOURCE, kind.name)
+    read = read_target(labels.column(), SOURCE, kind.name)
+    if isinstance(read.target, Classes):
+        return replace(read, target=replace(read.target, dtype=dtype_of(labels.known)))
+    return read
 
 
 def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[str], pd.DataFrame]:

@@ -1,5 +1,6 @@
 """Classes as targets: cross-entropy, and probabilities as predictions."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ...metrics import log_loss
-from ..columns import Coded, Floats, Ints, spell
+from ..columns import Coded, Floats, Ints
 from .target import Kind, Labels, Learn, Predictions, ReadTarget
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ UNLABELLED = -1
 RARE = 0.1
 """A target is imbalanced if a class has less than this share of the labelled rows, and less than half of an equal
 share: of 26 classes each may well have a twenty-fifth."""
+TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|object|str")
+"""numpy's types of labels: text has an array of objects, or one of numpy's text."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,7 @@ class Classes(Kind):
     Attributes:
         names: of the classes that occur, in natural order.
         rarest: the share of the rarest class among the labelled rows.
-        typed: the labels that the names spell, as text, numbers or truth values; none if these are the names. Not part
-            of the data's identity.
+        dtype: numpy's type of the labels that the names spell, see `answers`. Not part of the data's identity.
     """
 
     name: ClassVar[str] = "classes"
@@ -46,7 +48,7 @@ class Classes(Kind):
     }
     names: tuple[str, ...]
     rarest: float = field(default=1.0, compare=False)
-    typed: tuple[str | float, ...] = field(default=(), compare=False)
+    dtype: str = field(default="object", compare=False)
 
     @classmethod
     def read(cls, column: "pd.Series[Any]", source: str, decimal: str | None = None) -> ReadTarget:
@@ -60,34 +62,39 @@ class Classes(Kind):
         Raises:
             UsageError: the values are not of this kind, or are all the same.
         """
-        coded = Coded.of(column)
-        codes, names = coded.sorted_codes()
+        codes, names = Coded.of(column).sorted_codes()
         if len(names) < 2:
             raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
         counts = np.bincount(labels[labels != UNLABELLED])
         rarest = float(counts.min() / counts.sum())
-        # All else, such as a date, is answered by its name.
-        values = {spell(value): value for value in coded.distinct if isinstance(value, (bool, int, float))}
-        target = cls(names, rarest, tuple(values.get(name, name) for name in names) if values else ())
-        return ReadTarget(target, labels)
+        return ReadTarget(cls(names, rarest, dtype_of(column.dropna())), labels)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
         """The inverse of `plain`. Raises KeyError, TypeError or ValueError for what it does not give."""
-        return cls(tuple(plain["classes"]), float(plain["rarest"]), tuple(plain["typed"]))
+        classes = cls(tuple(plain["classes"]), float(plain["rarest"]), plain["dtype"])
+        # A record whose names are no answers of its type is refused here.
+        _ = classes.answers
+        return classes
 
     def plain(self) -> dict[str, Any]:
         """The target as JSON for a record."""
-        target = {"kind": self.name, "rarest": self.rarest, "typed": list(self.typed)}
+        target = {"kind": self.name, "rarest": self.rarest, "dtype": self.dtype}
         return {"target": target, "classes": list(self.names)}
 
     @property
     def answers(self) -> NDArray[Any]:
-        """The label of each class, in the type that it was given in, ``(C,)``."""
-        import pandas as pd
+        """The label of each class, in the type that it was given in, ``(C,)``.
 
-        return pd.Index(self.typed or self.names).to_numpy()
+        Raises:
+            ValueError, OverflowError: the type is unknown, or a name is no spelling of a label of this type.
+        """
+        if not TYPES.fullmatch(self.dtype):
+            raise ValueError(f"{self.dtype[:40]!r} is no type of labels")
+        if self.dtype == "bool":
+            return np.array([name == "true" for name in self.names])
+        return np.array(self.names, dtype=object).astype(self.dtype)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -208,3 +215,11 @@ class Classes(Kind):
         if not np.isin(labels, range(self.n_outputs)).all() or (probabilities < 0).any():
             raise ValueError("a label or a prediction is of no class")
         return labels, probabilities
+
+
+def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:
+    """numpy's type of labels without gaps: of numbers and truth values; all else is text."""
+    dtype = np.asarray(labels).dtype
+    if dtype.kind == "U":
+        return "str"
+    return dtype.name if TYPES.fullmatch(dtype.name) else "object"
