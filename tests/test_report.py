@@ -46,7 +46,9 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert not imported & (HEAVY | {"matplotlib.pyplot"})
     assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("On wdbc, beside pretrain=none: pretrain=scarf, method=control, ")
+    assert re.match(
+        r"On wdbc with regime=full, beside pretrain=none, .*: pretrain=scarf, .* undecided, \+40\.00 ", lines[0]
+    )
     (missing,) = [line for line in lines if line.startswith("6 of 21 cells are finished")]
     assert re.match(r".*, 12 of 42 trials; missing: .* and \d+ more\.$", missing)
     assert lines[-1] == f"The report is {half_finished / 'reports' / 'quick' / 'index.html'}"
@@ -103,10 +105,10 @@ OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
     [
         ("", OF_WHAT),
         ("pretrain=scarf", OF_WHAT),
-        ("quick", r"quick is no option; .*\."),
+        ("quick", r"'quick' is no option; .*\."),
         (
             "sweeps=quik",
-            r"sweeps=quik: there is no file .*\. Did you mean quick\? The sweeps are: .* lists them\.",
+            r"sweeps=quik: there is no file .*\. Did you mean quick\? The sweeps are: .*\.",
         ),
         ("results=nowhere", r"nowhere holds no results; .*\."),
         ("sweeps=mine.yaml metric=gini", r"metric=gini is unknown. The metrics are: accuracy, .*\."),

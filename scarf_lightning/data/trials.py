@@ -93,6 +93,11 @@ class Few(HidingRegime):
     name: ClassVar[str] = "few"
     labels: float = option(20, "rows that keep their label: a number, or a share below 1", "(0, inf)")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labels > 1 and self.labels % 1:
+            raise ValueError(f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}")
+
     def n_shown(self, n_labels: int) -> float:
         return self.labels if self.labels >= 1 else self.labels * n_labels
 

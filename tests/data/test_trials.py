@@ -296,6 +296,7 @@ def test_pretraining_learns_from_all_training_rows_or_from_random_ones(mixed_tab
         (Semi25, "labelled", (0.0, 1.01, float("nan")), "labelled={}: it takes a number in (0, 1]"),
         (Noise30, "noise", (-0.1, 1.01), "noise={}: it takes a number in [0, 1]"),
         (Few, "labels", (0, -1), "labels={}: it takes a number in (0, inf)"),
+        (Few, "labels", (1.5,), "labels must be a whole number of rows, or a share between 0 and 1, not {}"),
     ],
 )
 def test_what_is_no_share_or_number_of_labels_is_refused(
