@@ -82,15 +82,24 @@ def main() -> None:
     PAGE.write_text(text, encoding="utf-8")
 
 
-def page() -> tuple[str, Figure]:
-    """The page in Markdown, and its figure."""
+def read_trials() -> pd.DataFrame:
+    """The trials with few labels, by the page's names of competitors."""
     trials = read(FILE)
     trials = trials[trials["labels"] != "all"]
     trials = trials.assign(labels=trials["labels"].astype(int), competitor=trials["competitor"].replace(NAMES))
     # The RMSE has a unit of each table's own; a difference of logarithms has none.
-    trials = trials.assign(less_log_loss=-trials["log_loss"], less_rmse=-np.log(trials["rmse"]))
+    return trials.assign(less_log_loss=-trials["log_loss"], less_rmse=-np.log(trials["rmse"]))
+
+
+def read_facts() -> pd.DataFrame:
+    """The facts of tables.csv by the names that results have."""
     facts = pd.read_csv(FOLDER / "tables.csv")
-    facts = facts.assign(table=facts["table"].str.removeprefix("cc18-")).set_index("table")
+    return facts.assign(table=facts["table"].str.removeprefix("cc18-")).set_index("table")
+
+
+def page() -> tuple[str, Figure]:
+    """The page in Markdown, and its figure."""
+    trials, facts = read_trials(), read_facts()
     classes, numbers = (
         trials[trials["dataset"].isin(facts.index[facts["kind"] == kind])] for kind in ("classes", "number")
     )

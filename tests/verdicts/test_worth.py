@@ -3,11 +3,10 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from scarf_lightning.verdicts.worth import REACH, worth_in_labels
-from study.results import FILE, NONE, read
+from study.results import NONE
 from study.third_edition import page
 from study.third_edition.comparisons import means_of, worth
 
@@ -109,8 +108,7 @@ def test_few_tables_have_no_interval(n: int, has_interval: bool) -> None:
 @pytest.mark.parametrize("competitor", ["SCARF", "VIME", "CatBoost"])
 def test_the_worth_is_that_of_the_study(competitor: str) -> None:
     """The study continues its curves without an end, and draws families of tables for its intervals."""
-    facts = page.facts_of(pd.read_csv(page.FOLDER / "tables.csv"))
-    trials = page.prepared(read(FILE))
+    trials, facts = page.read_trials(), page.read_facts()
     means = means_of(trials[trials["dataset"].isin(facts.index[facts["kind"] == "classes"])], "auroc", 5)
     reference = means.xs(NONE, axis="columns", level="competitor")[LABELS]
     own = means.xs(competitor, axis="columns", level="competitor")[LABELS]
