@@ -44,13 +44,14 @@ def sentences(effects: Sequence[Effect], metric: Metric) -> list[str]:
 
 def sentence_on(effect: Effect, metric: Metric) -> str:
     """The answer of one effect: ``On wdbc, beside scaling=zscore: scaling=minmax hurts, −2.86 points of accuracy (95 %:
-    −3.51 to −2.21), over 2 settings of corruption; better in 0 of 10 trials.``"""
+    −3.51 to −2.21), over 2 settings of corruption.``"""
     verdict = effect.verdict
     tables = list(effect.cells)
     where = f"on {tables[0]}" if len(tables) == 1 else f"over {len(tables)} datasets"
     if effect.context:
         where = effect.context if effect.context.startswith(ON) else f"{where} with {effect.context}"
-    beside = {"interaction": "", "change": ", beside the base"}.get(effect.kind, f", beside {effect.reference}")
+    # The base of a change stands above, once.
+    beside = "" if effect.kind in ("interaction", "change") else f", beside {effect.reference}"
     answer = (OF_INTERACTIONS if effect.kind == "interaction" else VERBS).get(effect.claimed, effect.shown)
     # A sentence of its own says which side has not learnt, and how that shows.
     if effect.spoilt:
@@ -58,11 +59,9 @@ def sentence_on(effect: Effect, metric: Metric) -> str:
     elif verdict.reason:
         answer += f", because {verdict.reason}"
     over = f", over {effect.over}" if effect.over else ""
-    unit = f"in {verdict.won} of {counted(verdict.trials, 'trial')}"
     if verdict.datasets > 1:
-        unit = f"on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
-    size = effect_in_words(effect, metric)
-    return f"{capitalised(where)}{beside}: {effect.what} {answer}, {size}{over}; better {unit}."
+        over += f"; better on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
+    return f"{capitalised(where)}{beside}: {effect.what} {answer}, {effect_in_words(effect, metric)}{over}."
 
 
 def effect_in_words(effect: Effect, metric: Metric) -> str:

@@ -35,7 +35,7 @@ def test_each_change_is_answered_beside_the_base_pre_training_among_them() -> No
     base, *changes = said(answer_of(FOUR))[:4]
 
     assert base.startswith("Base: pretrain=scarf, corruption=marginal, scaling=zscore, accuracy ")
-    assert [each.partition("the base: ")[2].split(",")[0] for each in changes] == [
+    assert [each.partition(": ")[2].split(",")[0] for each in changes] == [
         "corruption=mean hurts", "scaling=minmax hurts", "pretrain=none hurts",
     ]  # fmt: skip
 

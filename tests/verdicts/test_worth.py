@@ -109,7 +109,7 @@ def test_few_tables_have_no_interval(n: int, has_interval: bool) -> None:
 def test_the_worth_is_that_of_the_study(competitor: str) -> None:
     """The study continues its curves without an end, and draws families of tables for its intervals."""
     trials, facts = page.read_trials(), page.read_facts()
-    means = means_of(trials[trials["dataset"].isin(facts.index[facts["kind"] == "classes"])], "auroc", 5)
+    means = means_of(trials[trials["dataset"].isin(facts.index[facts["kind"] == "classes"])], "auroc")
     reference = means.xs(NONE, axis="columns", level="competitor")[LABELS]
     own = means.xs(competitor, axis="columns", level="competitor")[LABELS]
     whole = reference.notna().all(axis="columns") & own.notna().all(axis="columns")
