@@ -102,7 +102,7 @@ class CellLoop:
         """Print once how a table was read, and each time that it is another one than for the cell before."""
         if self._hashes.setdefault(source, table.hash) != table.hash:
             self._screen.say(
-                f"{source.place} changed while the sweep trained: this cell and those after it are trained on what is "
+                f"{source.label} changed while the sweep trained: this cell and those after it are trained on what is "
                 "in it now, and so are the earlier ones before the sweep ends."
             )
             self._hashes[source] = table.hash

@@ -135,9 +135,9 @@ class FileSource(Source):
                 raise UsageError(
                     f"{file} has no column {min(missing)!r}, which {self.path} has; both need the same columns."
                 )
-        names = list(map(str, frames[0]))
-        named = [("dataset.target", self.target), ("dataset.weight", self.weight)]
-        named.append(("split.column", self.split and self.split[1]))
+        names = frames[0].columns.tolist()
+        split_column = self.split and self.split[1]
+        named = [("dataset.target", self.target), ("dataset.weight", self.weight), ("split.column", split_column)]
         named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
         for option, column in named:
             if column is not None and column not in names:

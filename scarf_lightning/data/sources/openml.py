@@ -5,7 +5,6 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlparse
 
 from ...errors import UsageError
 from ...importing import require
@@ -15,8 +14,9 @@ from .source import Source
 if TYPE_CHECKING:
     from ..table import Table
 
-SERVER = "https://www.openml.org/api/v1/xml"
-"""An id names a dataset on this server only, so that another server in the client's own settings is not used."""
+SERVER, CACHED = "https://www.openml.org/api/v1/xml", "org/openml/www/datasets"
+"""An id names a dataset on this server only, so that another server in the client's own settings is not used; and the
+folder of its datasets in a cache."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ class OpenMLSource(Source):
         require("openml", self.in_words)
 
     def files(self) -> tuple[Path, ...]:
-        server = reversed(urlparse(SERVER).netloc.split("."))
-        folder = root_of(self.cache).joinpath(*server, "datasets", str(self.dataset_id))
+        folder = root_of(self.cache) / CACHED / str(self.dataset_id)
         # The client takes Parquet where it is there.
         parquet = folder / f"dataset_{self.dataset_id}.pq"
         return folder / "description.xml", parquet if parquet.is_file() else folder / "dataset.arff"
@@ -101,8 +100,8 @@ class OpenMLSource(Source):
             raise failure
         reason = (str(failure).splitlines() or [type(failure).__name__])[0].rstrip(".!")
         raise UsageError(
-            f"{self.in_words} cannot be read ({reason}); make sure that it exists, that {urlparse(SERVER).netloc} can "
-            f"be reached and that you may write into {root_of(self.cache)}, delete a damaged copy there, or set "
+            f"{self.in_words} cannot be read ({reason}); make sure that it exists, that www.openml.org can be "
+            f"reached and that you may write into {root_of(self.cache)}, delete a damaged copy there, or set "
             "paths.openml to a cache that has it."
         ) from failure
 

@@ -124,14 +124,14 @@ class Source(ABC):
         """
         before = self.stamps()
         kept = _last.get(self)
-        if kept is not None and kept.stamps == before:
+        if kept and kept.stamps == before:
             return kept
         read = ReadTable(self.load(), before)
         after = self.stamps()
         if after and not before:
             return self.read()
         if after != before:
-            raise UsageError(f"{self.place} changed while it was read; wait until it is written, or name a copy.")
+            raise UsageError(f"{self.label} changed while it was read; wait until it is written, or name a copy.")
         _last.clear()
         if before:
             _last[self] = read
@@ -146,11 +146,6 @@ class Source(ABC):
         if self.is_found_out:
             return self.read().table.n_labelled
         return self.known_size and self.known_size[0]
-
-    @property
-    def place(self) -> str:
-        """The files in words, for a message that names them."""
-        return ", ".join(map(str, self.files())) or self.label
 
 
 @dataclass(frozen=True)
@@ -192,12 +187,12 @@ class WdbcSource(BundledSource):
         from ..table import Table
 
         bundle = load_breast_cancer(as_frame=True)
-        features = bundle.data.set_axis([f"V{i + 1}" for i in range(bundle.data.shape[1])], axis=1)
+        names = [f"V{i}" for i in range(1, 31)]
         # scikit-learn's class 0 is malignant.
         return Table.from_frame(
-            features,
+            bundle.data.set_axis(names, axis=1),
             bundle.target.map({0: "2", 1: "1"}).rename("Class"),
-            categorical=[False] * features.shape[1],
+            categorical=[False] * len(names),
             name=self.dataset_name or self.name,
             source="scikit-learn:breast_cancer",
             dataset_id=self.dataset_id,

@@ -43,9 +43,6 @@ def read_file(
     """
     name = path.name.lower()
     try:
-        # A pipe would wait for somebody who writes into it.
-        if not path.is_file():
-            raise ValueError("it is not a file")
         if name.endswith(ARROW):
             frame = _arrow(path)
         elif name.endswith(".xlsx"):

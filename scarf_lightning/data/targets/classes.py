@@ -91,7 +91,7 @@ class Classes(Kind):
             ValueError, OverflowError: the type is unknown, or a name is no spelling of a label of this type.
         """
         if not TYPES.fullmatch(self.dtype):
-            raise ValueError(f"{self.dtype[:40]!r} is no type of labels")
+            raise ValueError(f"{self.dtype!r:.40} is no type of labels")
         if self.dtype == "bool":
             return np.array([name == "true" for name in self.names])
         return np.array(self.names, dtype=object).astype(self.dtype)
@@ -102,13 +102,8 @@ class Classes(Kind):
         return {"classes": self.names}
 
     @property
-    def is_imbalanced(self) -> bool:
-        """True if a class is rare, see `RARE`."""
-        return self.rarest < min(RARE, 0.5 / len(self.names))
-
-    @property
     def metric(self) -> str:
-        return "balanced_accuracy" if self.is_imbalanced else self.usual_metric
+        return "balanced_accuracy" if self.rarest < min(RARE, 0.5 / len(self.names)) else self.usual_metric
 
     @property
     def n_outputs(self) -> int:

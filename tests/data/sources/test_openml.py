@@ -170,6 +170,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         host = f"http://127.0.0.1:{running.server_port}"
         monkeypatch.setattr(module, "SERVER", f"{host}/api/v1/xml")
+        folders = reversed(host.removeprefix("http://").split("."))
+        monkeypatch.setattr(module, "CACHED", "/".join([*folders, "datasets"]))
         threading.Thread(target=running.serve_forever, args=(0.01,)).start()
         yield Server(tmp_path / "pages", host)
         running.shutdown()

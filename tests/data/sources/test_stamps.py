@@ -50,7 +50,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(file: Path) -> None:
             write(self.path, first=9, n=80)
             return table
 
-    with pytest.raises(UsageError, match=r"t\.csv changed while it was read; wait until it is written, or name a copy"):
+    with pytest.raises(UsageError, match=r"t changed while it was read; wait until it is written, or name a copy"):
         Disturbed(file, "y").read()
 
 

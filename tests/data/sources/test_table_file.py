@@ -1,6 +1,5 @@
 """Files of tables by pandas: separators, codes, and refusals."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,6 @@ def test_the_separator_is_found(tmp_path: Path, separator: str) -> None:
 def test_words_are_no_columns(tmp_path: Path) -> None:
     frame = rows_of(tmp_path / "t.csv", "a b,c\nx y,1\nz w,2\n")
     assert frame.columns.tolist() == ["a b", "c"]
-
-
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "json", "parquet", "feather", "xlsx"])
-def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"t.{ending}"
-    os.mkfifo(path)
-    with pytest.raises(UsageError, match=rf"^{path} cannot be read \(it is not a file\); write it again as"):
-        read_file(path)
 
 
 @pytest.mark.parametrize(
