@@ -54,8 +54,7 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
                     with _opened(view, Path(results), name, settings.others[name]) as other:
                         write(view, other, described | view.config)
         except Exception as error:
-            called = "W&B" if name == "wandb" else name
-            problems.append(f"{view.name} ({view.id}) is not in {called}: {reason(error)}.")
+            problems.append(f"{view.name} ({view.id}) is not in {name}: {reason(error)}.")
     return problems
 
 

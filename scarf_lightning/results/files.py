@@ -89,10 +89,6 @@ def read_bytes(path: Path | str, size: int) -> bytes:
         raise DamagedRecordError(f"{Path(path).name} cannot be read: {error}") from error
 
 
-_open = set[Path]()
-"""Temporary names that this process uses."""
-
-
 @contextmanager
 def temporary(target: Path) -> Iterator[Path]:
     """A name beside ``target``, for what is to become it. Whatever has that name when the block ends is removed.
@@ -101,7 +97,6 @@ def temporary(target: Path) -> Iterator[Path]:
     """
     # Not by `tempfile`: only the owner may read its files, and a results folder may be shared.
     path = target.parent / f"{UNFINISHED}{uuid4().hex}"
-    _open.add(path)
     try:
         yield path
     except OSError as error:
@@ -114,16 +109,8 @@ def temporary(target: Path) -> Iterator[Path]:
         def tidy() -> None:
             with suppress(FileNotFoundError):
                 remove(path)
-            _open.discard(path)
 
         surely(tidy)
-
-
-def remove_temporaries() -> None:
-    """Remove what this process has begun to write, before it ends by a signal."""
-    for path in tuple(_open):
-        with suppress(FileNotFoundError):
-            remove(path)
 
 
 def surely(tidy: Callable[[], None]) -> None:

@@ -130,6 +130,6 @@ def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellVie
 @pytest.mark.slow
 def test_online_without_a_login_is_named_and_keeps_no_other_from_being_written(view: CellView, results: Path) -> None:
     (problem,) = write_views(view, results, replace(BOTH, wandb=ONLINE))
-    assert problem.startswith(f"wdbc defaults ({view.id}) is not in W&B: nobody is logged in; run `wandb login`")
+    assert problem.startswith(f"wdbc defaults ({view.id}) is not in wandb: nobody is logged in; run `wandb login`")
     assert runs(results) == []
     assert list((results / "csv").glob("*/*/metrics.csv"))
