@@ -106,9 +106,11 @@ class Trained:
             "regime": Full(),
             "scaling": ZScore(),
             "encoding": OneHotEncoding(),
-            "split": Random("apart"),
+            "split": Random(),
+            "network": MLP(WIDTH),
+            "method": Control(),
+            axis: part,
         }
-        chosen |= {"network": MLP(WIDTH), "method": Control(), axis: part}
         encoded, streams = chosen["encoding"].encode(table), Streams(SEED, table.n_labelled)
         data = prepare_trials(
             encoded,
@@ -120,7 +122,7 @@ class Trained:
         )
         stack = Stack(encoded, data, streams, Hardware(torch.device("cpu")), chosen["network"], NetworkSettings())
         self.initial, self.results = dict[str, Tensor](), dict[str, Tensor]()
-        start, self.diverged, self.wanted = None, False, data.test.shape[:2]
+        start, self.diverged, self.wanted = None, False, data.test.shape
         if chosen["method"].pretrainable:
             pretext = pretext_of(axis, part)
             f, g = stack.networks.encoder(trials).body, stack.networks.pretrain_head(trials, pretext)
