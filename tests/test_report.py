@@ -64,7 +64,8 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
     html = (half_finished / "page" / "index.html").read_text(encoding="utf-8")
     (first,) = re.findall(r'<p class="headline">(.*?)</p>', html)
     assert first == ran.stdout.splitlines()[0]
-    assert first.endswith(" trials.")
+    assert "pretrain=scarf" in first
+    assert first.endswith(" undecided, +40.00 points of accuracy.")
     assert "10 trials answer: the same command with trials=10." in ran.stdout.splitlines()
 
 
