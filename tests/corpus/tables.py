@@ -70,6 +70,8 @@ def outcome_of(file: Path, scratch: Path) -> Outcome:
     found = Outcome(file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # No user sees these.
+        warnings.simplefilter("ignore", DeprecationWarning)
         try:
             table = FileSource(file, str(read_file(file).columns[-1])).load()
             if table.n_encoded <= MOST_COLUMNS and table.target.n_outputs <= MOST_CLASSES:
