@@ -155,6 +155,11 @@ def floats(column: "pd.Series[Any]") -> Floats:
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
+def canonical(values: Floats) -> Floats:
+    """Numbers whose bits are equal where the numbers are: one gap, and no negative zero."""
+    return np.where(np.isnan(values), np.nan, values + 0.0)
+
+
 def are_whole(values: "NDArray[Any]") -> bool:
     """True if all numbers are whole."""
     return bool((np.floor(values) == values).all())

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Floats, Ints
+from .columns import Floats, Ints, canonical
 
 TEST_SHARE = 0.2
 VALIDATION_SHARE = 0.1
@@ -37,9 +37,7 @@ def first_alike(values: Floats) -> Ints:
 
     hashes = np.zeros(len(values), dtype=np.uint64)
     for column in values.T:
-        # Numbers as 64 bits that are equal where the numbers are: one gap, and no negative zero.
-        canonical = np.where(np.isnan(column), np.nan, column + 0.0)
-        hashes = pd.util.hash_array(hashes ^ canonical.view(np.uint64), categorize=False) * ODD
+        hashes = pd.util.hash_array(hashes ^ canonical(column).view(np.uint64), categorize=False) * ODD
     return first_positions(hashes)
 
 

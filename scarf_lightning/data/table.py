@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError, unknown_name
-from .columns import Coded, Column, ColumnReading, Floats, Ints, floats, is_numeric, spell
+from .columns import Coded, Column, ColumnReading, Floats, Ints, canonical, floats, is_numeric, spell
 from .copies import first_alike
 from .reading import Reader, read_column
 from .reading.frames import plain_column
@@ -261,8 +261,7 @@ class Table:
         header = {"columns": columns} | self.target.identity
         # In ASCII: a name may hold half of a surrogate pair, which UTF-8 refuses.
         digest.update(json.dumps(header, ensure_ascii=True).encode())
-        # One NaN, and no negative zero.
-        digest.update(np.where(np.isnan(self.values), np.nan, self.values + 0.0).tobytes())
+        digest.update(canonical(self.values).tobytes())
         digest.update(self.labels.tobytes())
         # Words before arrays that most tables lack, so that one is never taken for the other.
         if self.split_by is not None:

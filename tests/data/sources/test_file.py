@@ -1,5 +1,6 @@
 """Tables of a user's own, in files: their columns, options, splits and identity."""
 
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -211,6 +212,15 @@ def test_the_key_is_that_of_the_path_the_target_and_the_kinds(tmp_path: Path, mo
     assert FileSource(tmp_path / "folder" / ".." / "t.csv", "level", dataset_name="another").key == key
     for file, label in (("iris.csv", "iris"), ("a/my.data.v2.TSV.gz", "my.data.v2"), ("x.parquet", "x")):
         assert FileSource(Path(file), "level").label == label
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "json", "parquet", "feather", "xlsx"])
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t.{ending}"
+    os.mkfifo(path)
+    for read in (FileSource(path, "y").check, FileSource(path, "y").load):
+        with pytest.raises(UsageError, match=f"^there is no file {path}; set dataset.path to"):
+            read()
 
 
 class TestConfiguration:
