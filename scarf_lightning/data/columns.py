@@ -1,6 +1,6 @@
 """Columns of a table, how their values become numbers, and notes on how they were read."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -41,17 +41,6 @@ class Column:
     indicators: int | None = None
     has_gaps: bool = field(default=False, compare=False)
     tells_gaps: bool = False
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Column":
-        """A column from its entry in a record."""
-        categories = plain["categories"]
-        return cls(
-            plain["name"],
-            categories and tuple(categories),
-            indicators=plain.get("indicators"),
-            tells_gaps=plain.get("tells_gaps", False),
-        )
 
     @property
     def is_categorical(self) -> bool:

@@ -40,7 +40,6 @@ def model_of_cell(folder: Path, plugins: Collection[str], phase: Phase) -> Model
     # A trial that diverged has no weights.
     kept = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
     try:
-        parsed(list[str], described.get("classes", []), "classes")
         check_imported(parsed(list[str], stored.config.get("plugins", []), "plugins"), plugins, f"Cell {folder.name}")
         config = read(stored.config)
         if not kept:
@@ -99,6 +98,6 @@ def _pretrained(folder: Path, config: Config, data_hash: str, trials: list[Store
 def _reader(config: Config, described: Mapping[str, Any]) -> Reader:
     """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
     encoding = build("encoding", config.used_encoding)
-    columns = encoding.columns([Column.from_plain(each) for each in described["columns"]])
+    columns = encoding.columns(parsed(list[Column], described["columns"], "columns"))
     rules = described.get("reading", {}).get("rules")
     return Reader.with_rules(rules, columns) if rules else Reader.plain(columns)

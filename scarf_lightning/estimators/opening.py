@@ -56,7 +56,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
     """
     load_plugins(list(plugins))
     try:
-        contents = read_record(folder, CONTENTS, KIND, weights=True)
+        contents = read_record(folder, CONTENTS, KIND, hashes=True)
         plain = parsed(dict[str, Any], contents.get("model"), "model")
         layout = plain.pop("version", None)
         if layout != LAYOUT:

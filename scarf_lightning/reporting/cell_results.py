@@ -18,17 +18,14 @@ from ..metrics import metrics
 from ..options.config import SHORTHANDS
 from ..results import (
     Predictions,
-    Rows,
     Stored,
     described_cells,
-    measured_rows,
     newest_versions,
     no_results,
     read_cell,
     read_curves,
     read_environments,
     read_predictions,
-    values_of,
 )
 from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
@@ -63,8 +60,6 @@ class ReportedCell:
         overrides: what asks for it on the command line.
         metric: the one that its run asks for.
         failure: why it failed when it was last tried.
-        rows: of its finished trials, if they have been read.
-        target: what it predicts, if ``rows`` are given.
         stored: its records, if they have been read.
     """
 
@@ -75,8 +70,6 @@ class ReportedCell:
     overrides: tuple[str, ...] = ()
     metric: str | None = None
     failure: str | None = None
-    rows: Sequence[Row] = ()
-    target: Target | None = None
     stored: Stored | None = None
 
 
@@ -88,7 +81,7 @@ class CellResults:
         cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None if
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
         trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
-            NaN if it did or if the row is older than the metric and has no predictions; the epochs of both phases;
+            NaN if it did or if the row is older than the metric; the epochs of both phases;
             ``n_train, n_test, n_labelled``, rows of the split; ``n_labels``, with those that validate;
             ``n_label_classes``, the classes among the labels; ``one_class``, 1 if all test rows were predicted as one
             class; ``worse_than_frequencies``, 1 if the log-loss is above that of the labels' class frequencies;
@@ -154,10 +147,9 @@ class CellResults:
         """The sign that a cell has learnt nothing, see `learning.not_learnt`; empty if there is none."""
         return not_learnt(self.evidence_of(cell), self.targets.get(cell))
 
-    def evidence_of(self, cell: int) -> Rows:
+    def evidence_of(self, cell: int) -> list[Row]:
         """The columns of `EVIDENCE` of a cell's trials."""
-        columns = {name: self.values_of(cell, name) for name in EVIDENCE if name in self.trials}
-        return Rows(len(self.trials_of(cell)), columns)
+        return rows_of(self.trials_of(cell).reindex(columns=list(EVIDENCE)))
 
     @cached_property
     def rows(self) -> dict[int, Row]:
@@ -216,18 +208,17 @@ def read_results(
     targets: dict[int, Target] = {}
     records: dict[int, Stored] = {}
     for label, cell in enumerate(wanted):
-        rows, target = cell.rows, cell.target
-        # A run brings the rows that it has just trained; a report of a folder reads them.
-        if not rows and cell.folder is not None:
-            records[label] = stored = cell.stored or read_cell(cell.folder)
-            measured = measured_rows(stored)
+        rows: Sequence[Row] = ()
+        # A run brings what it has just read; a report of a folder reads it.
+        stored = read_cell(cell.folder) if cell.stored is None and cell.folder is not None else cell.stored
+        if stored is not None:
+            records[label] = stored
             # The store may hold more trials than are wanted, or lack some in between.
-            rows = [measured[trial] for trial in range(cell.trials) if trial in measured]
-            target = None if stored.description is None else stored.target
+            rows = [stored.rows[trial] for trial in range(cell.trials) if trial in stored.rows]
             damaged |= stored.damaged
+            if stored.description is not None:
+                targets[label] = stored.target
         rows_of_cells.append(rows)
-        if target is not None:
-            targets[label] = target
     cells = _frame_of_cells(wanted, rows_of_cells)
     # A report without a setting of its own for how tables are read compares with the reading by default.
     unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
@@ -273,7 +264,7 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     """The frame ``trials`` of `CellResults`."""
 
     def column(name: str) -> list[Any]:
-        return [value for rows in rows_of_cells for value in values_of(rows, name)]
+        return [row.get(name) for rows in rows_of_cells for row in rows]
 
     labels = [label for label, rows in enumerate(rows_of_cells) for _ in range(len(rows))]
     has_diverged = [epoch is not None for epoch in column("diverged")]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..results import keeps_predictions
+from ..results.records import PREDICTIONS
 from .cell_results import CellResults
 from .drawings import Drawing, read_drawings
 
@@ -25,7 +25,7 @@ def default_drawings(results: CellResults) -> list[Drawing]:
     if cells["pretrain"].ne("none").any():
         entries.append({"draw": "loss_curves", "title": f"Losses while pre-training on {first}", "where": where})
     stored = [results.stored_of(cell) for cell in cells.index]
-    if any(keeps_predictions(each) for each in stored if each is not None):
+    if any(any(each.kept(PREDICTIONS)) for each in stored if each is not None):
         # All cells of a dataset predict the same target.
         target = next(results.targets[cell] for cell in cells.index if cell in results.targets)
         for drawing, subject in target.drawings.items():

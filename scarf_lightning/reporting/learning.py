@@ -8,7 +8,6 @@ from typing import Any
 from ..data.targets import Target
 from ..errors import counted
 from ..intervals import TESTS_OF_A_TABLE
-from ..results import values_of
 from ..results.store import FLAGS
 
 FEWEST_CONSTANT = 1 / 3
@@ -119,4 +118,4 @@ def _listed(clauses: Sequence[str]) -> str:
 def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """The values of a column that are there."""
     # Only NaN, the metric of a trial that diverged, is not equal to itself.
-    return [value for value in values_of(rows, name) if value is not None and value == value]
+    return [value for value in (row.get(name) for row in rows) if value is not None and value == value]

@@ -26,7 +26,7 @@ def answers_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> 
     for each in surveyed:
         # A cell without a trial has nothing in the store.
         folder = each.folder if each.rows else None
-        wanted.append(reported(each.cell, each.axes, folder, rows=each.rows, target=each.target))
+        wanted.append(reported(each.cell, each.axes, folder, stored=each.stored))
     results = read_results(wanted, usual=dict(request.usual))
     # What the command line asks for counts more than what a sweep file leads with.
     if request.sweep is not None and request.cells[0].config.metric is None:

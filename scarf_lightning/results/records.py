@@ -5,8 +5,8 @@ the record belongs to, the size and SHA-256 of every other file, and a SHA-256 o
 a flipped bit, a file of another cell and a file of another version are recognised.
 
 - `read_file` checks the hash of the bytes that it returns.
-- `read_record` says whether a record is whole, for instance to skip a finished cell. It checks the hash of every file
-  except weights and predictions, the only large ones, whose sizes it checks unless it is asked for more.
+- `read_record` says whether a record is whole, for instance to skip a finished cell. It checks that every file has its
+  size, and reads and hashes the files themselves only if it is asked to.
 
 A hash says that a file is what somebody wrote, not that this package did. So every file is read within limits: the
 sizes that the table of contents gives, names of files in the record's own folder, values of the expected types and
@@ -34,7 +34,6 @@ SEAL = "sha256"
 """The field of a JSON file that holds the hash of all others."""
 WEIGHTS = "weights.safetensors"
 PREDICTIONS = "predictions.parquet"
-LARGE = (WEIGHTS, PREDICTIONS)
 LARGEST = 2**53
 """Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
 MOST_JSON = 100_000_000
@@ -76,9 +75,10 @@ def from_json(content: bytes, name: str) -> Row:
         DamagedRecordError: it has none, or values that are nested too deep, too large, or no text.
     """
     try:
-        fields = json.loads(content, parse_int=_whole_number)
-        # Half a character cannot be written in UTF-8.
-        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()
+        fields = json.loads(content.decode(), parse_int=_whole_number)
+        # Such an escape may make half a character, which cannot be written in UTF-8.
+        if b"\\ud" in content.lower():
+            json.dumps(fields, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise DamagedRecordError(f"{name} is torn") from error
     if not isinstance(fields, dict):
@@ -106,10 +106,11 @@ def read_sealed(path: Path) -> Row:
         FileNotFoundError: there is no such file.
     """
     content = read_json(path)
+    seal = content.pop(SEAL, None)
     try:
-        is_sealed = content.pop(SEAL, None) == _seal(content)
-    except RecursionError as error:
-        raise DamagedRecordError(f"{path.name} is nested too deep") from error
+        is_sealed = seal == _seal(content)
+    except (ValueError, RecursionError) as error:
+        raise DamagedRecordError(f"{path.name} is torn") from error
     # A file of an unknown schema may be sealed in another way; its reader says which schema it has.
     if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
         raise DamagedRecordError(f"{path.name} is damaged")
@@ -150,8 +151,8 @@ def table_of(files: Files, fingerprint: str) -> Row:
     return {"schema": SCHEMA_VERSION, "fingerprint": fingerprint, "files": sizes, "hashes": hashes}
 
 
-def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool = False) -> Row:
-    """The table of contents of a whole record. ``weights`` checks the hashes of weights and predictions too.
+def read_record(folder: Path, contents: str, fingerprint: str, *, hashes: bool = False) -> Row:
+    """The table of contents of a whole record. ``hashes`` checks the hash of every file too.
 
     Raises:
         DamagedRecordError: it is torn or damaged, of another schema, or belongs to something else.
@@ -167,10 +168,10 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
         raise DamagedRecordError(f"{contents} is missing") from None
     check_contents(table, fingerprint)
     for name in table["files"]:
-        if name in LARGE and not weights:
-            _check_size(folder, table, name)
-        else:
+        if hashes:
             _content(folder, table, name)
+        else:
+            _check_size(folder, table, name)
     return table
 
 

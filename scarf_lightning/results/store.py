@@ -2,7 +2,7 @@
 
     results/<fingerprint>/cell.json                        dataset, the first run's configuration, identity, labels
     results/<fingerprint>/claim/                           while a process trains the cell
-    results/<fingerprint>/summary.json, looks.jsonl        see `index` and `notes`
+    results/<fingerprint>/looks.jsonl                      see `notes`
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
@@ -17,12 +17,11 @@ import json
 import math
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -93,13 +92,14 @@ DTYPES: dict[str, str] = {
     **dict.fromkeys(("diverged", "device", "precision"), "object"),
 }
 """The type of each column in a frame, beside those of metrics, which are numbers."""
-VALUES: dict[str, set[type]] = {
+VALUES: dict[str | None, set[type]] = {
     "float64": {int, float, NoneType},
     "Int64": {int, NoneType},
     "boolean": {bool, NoneType},
     "object": {str, NoneType},
+    None: {bool, int, float, str, NoneType},
 }
-"""The types of the values that a file holds of them; null stands for a missing one."""
+"""The types of the values that a file holds of them, and of any other column; null stands for a missing one."""
 
 
 @dataclass(frozen=True)
@@ -152,15 +152,6 @@ class Predictions:
 
 
 @dataclass(frozen=True)
-class DescribedColumn:
-    """A feature of a table, with its categories; a numeric one has none."""
-
-    name: str
-    categories: list[str] | None
-    tells_gaps: bool = False
-
-
-@dataclass(frozen=True)
 class Description:
     """The fields of a cell's description that readers rely on, see `CellStore.describe`."""
 
@@ -170,7 +161,7 @@ class Description:
     config: Row
     options: dict[str, bool | int | float | str | None]
     labels: dict[str, str]
-    columns: list[DescribedColumn]
+    columns: list[Any]
     classes: list[str]
     overrides: list[str]
 
@@ -182,13 +173,6 @@ class DescribedConfig:
     metric: str | None = None
     dataset: Row = field(default_factory=dict)
     split: Row = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class StackContents:
-    """The field of a stack's table of contents that readers rely on: a row a trial."""
-
-    trials: list[Row]
 
 
 @dataclass(frozen=True)
@@ -237,6 +221,10 @@ class Stored:
         """The description of a cell that has one."""
         assert self.description is not None
         return self.description
+
+    def kept(self, file: str) -> list[bool]:
+        """Tell of each stack whether it has kept a file, such as weights."""
+        return [file in table["files"] for table in self.stacks.values()]
 
     @property
     def in_order(self) -> list[Row]:
@@ -310,18 +298,14 @@ class CellStore(Store):
         """True if there is a description."""
         return (self.folder / DESCRIPTION).exists()
 
-    def rows(self) -> list[Row]:
-        """Rows of the finished trials, in their order."""
-        return read_cell(self.folder).in_order
-
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not finished."""
         finished = read_cell(self.folder).rows
         return [trial for trial in trials if trial not in finished]
 
     def damage(self) -> Damage:
-        """As of `Store`, with the hashes of weights and predictions."""
-        return read_cell(self.folder, weights=True).damaged
+        """As of `Store`, with the hashes of all files."""
+        return read_cell(self.folder, hashes=True).damaged
 
     def describe(self, target: Target, **fields: Any) -> None:
         """Write the description of the cell, before its first stack, if there is none.
@@ -361,11 +345,11 @@ class CellStore(Store):
         self._add(name, values, files, claim)
 
 
-def read_cell(cell: Path, *, weights: bool = False) -> Stored:
+def read_cell(cell: Path, *, hashes: bool = False) -> Stored:
     """The content of a cell's folder.
 
-    If a trial was trained twice, its rows are equal, and the first is taken. ``weights`` checks the hashes of weights
-    and predictions too, see `records`.
+    If a trial was trained twice, its rows are equal, and the first is taken. ``hashes`` checks the hash of every file,
+    see `records`.
     """
     stored = Stored()
     try:
@@ -376,7 +360,7 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
             return stored
     for stack in record_folders(cell / CellStore.RECORDS):
         try:
-            table = read_record(stack, CONTENTS, cell.name, weights=weights)
+            table = read_record(stack, CONTENTS, cell.name, hashes=hashes)
             _check_rows(table)
         except DamagedRecordError as error:
             stored.damaged[stack] = str(error)
@@ -456,22 +440,20 @@ def dtypes_of_columns() -> dict[str, str]:
     return dict.fromkeys([metric.name for metric in metrics()], "float64") | DTYPES
 
 
-def check_columns(columns: Mapping[str, Sequence[Any]]) -> None:
-    """Refuse values of other types than `load` gives its columns."""
-    dtypes, anything = dtypes_of_columns(), set[type]().union(*VALUES.values())
-    for name, values in columns.items():
-        allowed = VALUES[dtypes[name]] if name in dtypes else anything
-        if not allowed.issuperset(map(type, values)):
-            raise DamagedRecordError(f"it has no {name}")
-
-
 def _check_rows(table: Row) -> None:
-    """Refuse a stack without rows, and rows with other values than trials have."""
-    rows = fields_of(StackContents, table).trials
-    check_columns({name: [row.get(name) for row in rows] for name in set(chain.from_iterable(rows))})
+    """Refuse a stack without rows, and rows with values of other types than `load` gives its columns."""
+    rows = table.get("trials")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DamagedRecordError("it has no trials")
+    dtypes = dtypes_of_columns()
+    for row in rows:
+        for name, value in row.items():
+            if type(value) not in VALUES[dtypes.get(name)]:
+                raise DamagedRecordError(f"it has no {name}")
     trials = {row.get("trial") for row in rows}
     # `load` would make a table of as many rows as the largest number.
-    if not trials or None in trials or len(trials) < len(rows) or not trials.issubset(range(MOST_TRIALS)):
+    are_possible = None not in trials and all(0 <= trial < MOST_TRIALS for trial in trials)
+    if not trials or not are_possible or len(trials) < len(rows):
         raise DamagedRecordError("it has no trials, one twice or an impossible one")
 
 

@@ -21,7 +21,8 @@ from ..results import (
     Failure,
     KnownData,
     PretrainingStore,
-    Rows,
+    Row,
+    Stored,
     columns,
     fingerprint,
     folder_time,
@@ -30,9 +31,10 @@ from ..results import (
     known_data,
     note_data,
     pretraining_identity,
+    read_cell,
     read_failure,
-    read_summary,
 )
+from ..results.records import WEIGHTS
 from .folders import recipe_options
 
 Place = tuple[Path, str]
@@ -202,19 +204,19 @@ class SurveyedCell:
 
     Attributes:
         rows: of its finished trials, as far as they are wanted.
+        stored: its records, if the hash of its data is known.
         data: what the results folder knows of its data.
         folder: where it is in the store, if the hash of its data is known.
-        target: what it predicts, if the store knows it.
         lacks_weights: whether it is to keep its networks, and has finished trials without them.
         failure: why it failed when it was last tried.
     """
 
     cell: Cell
     state: State
-    rows: Rows
+    rows: Sequence[Row] = ()
     data: KnownData | None = None
     folder: Path | None = None
-    target: Target | None = None
+    stored: Stored | None = None
     lacks_weights: bool = False
     failure: Failure | None = None
 
@@ -225,7 +227,7 @@ class SurveyedCell:
     @cached_property
     def missing(self) -> frozenset[int]:
         """The trials that are wanted and not finished."""
-        return frozenset(range(self.cell.config.trials)) - frozenset(self.rows.column("trial"))
+        return frozenset(range(self.cell.config.trials)) - frozenset(row["trial"] for row in self.rows)
 
     @cached_property
     def axes(self) -> dict[str, Any]:
@@ -253,18 +255,19 @@ def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
 
 def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
     """A cell as the store has it at the time ``now`` of the results folder's clock."""
-    surveyed, config = SurveyedCell(cell, State.WAITING, Rows.of([]), data), cell.config
+    surveyed, config = SurveyedCell(cell, State.WAITING, data=data), cell.config
     if data is not None:
         store, _ = cell.stores(data)
-        summary = read_summary(store.folder, config.trials, weights=config.keep_weights)
+        stored = read_cell(store.folder, hashes=config.keep_weights)
+        rows = [row for row in stored.in_order if row["trial"] < config.trials]
         # Other libraries' models keep no networks, whatever the option says.
         is_network = config.keep_weights and "finetune" in config.part("method").uses
-        if len(summary.rows) == config.trials and summary.is_whole:
+        if len(rows) == config.trials and stored.description is not None and not stored.damaged:
             state = State.FINISHED
         else:
             state = State.RUNNING if is_claimed(store.folder, now) else State.WAITING
-        lacks_weights = is_network and summary.lacks_weights
-        surveyed = SurveyedCell(cell, state, summary.rows, data, store.folder, summary.target, lacks_weights)
+        lacks_weights = is_network and not all(stored.kept(WEIGHTS))
+        surveyed = SurveyedCell(cell, state, rows, data, store.folder, stored, lacks_weights)
     # A process may be trying a failed cell again. A cell may fail before its data are known: its failure has the key.
     if surveyed.state is State.WAITING and (failure := read_failure(cell.results, cell.key)):
         return replace(surveyed, failure=failure, state=State.FAILED)

@@ -10,6 +10,7 @@ from scarf_lightning.cli.tables import cell_table, shared_trials, sweep_table, t
 from scarf_lightning.intervals import mean_interval
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults, ReportedCell, read_results
+from scarf_lightning.results import Stored
 from scarf_lightning.sweeping.cell import Cell
 from tests.cells import some_cell, some_record
 
@@ -26,9 +27,13 @@ def rows_of(n: int, **values: Any) -> list[dict[str, Any]]:
     return list(some_record(range(n), **values).rows)
 
 
+def in_store(axes: dict[str, Any], rows: list[dict[str, Any]]) -> ReportedCell:
+    return ReportedCell(axes, None, None, len(rows), stored=Stored(rows=dict(enumerate(rows))))
+
+
 def results_of(*cells: tuple[Cell, list[dict[str, Any]]], **axes: Any) -> CellResults:
     """Results of cells by the rows of their trials."""
-    return read_results([ReportedCell(cell.axes() | axes, None, None, len(rows), rows=rows) for cell, rows in cells])
+    return read_results([in_store(cell.axes() | axes, rows) for cell, rows in cells])
 
 
 def of_cell(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
@@ -119,7 +124,7 @@ def test_what_is_equal_everywhere_is_no_column() -> None:
 @pytest.mark.parametrize("width", [80, 160])
 def test_no_name_is_cut_off_on_a_narrow_screen(width: int) -> None:
     names = ["b" * 90 + "1", "b" * 90 + "2"]
-    cells = [ReportedCell(some_cell().axes() | {"dataset": each}, None, None, 3, rows=rows_of(3)) for each in names]
+    cells = [in_store(some_cell().axes() | {"dataset": each}, rows_of(3)) for each in names]
     console = Console(width=width, file=io.StringIO())
 
     console.print(sweep_table(read_results(cells), ACCURACY))

@@ -5,12 +5,6 @@ from scarf_lightning.data.columns import Coded, Column, sorted_naturally
 from scarf_lightning.errors import UsageError
 
 
-def test_a_column_comes_back_from_its_record() -> None:
-    record = {"name": "c", "categories": ["a", "b"], "indicators": 1, "tells_gaps": True}
-    assert Column.from_plain(record) == Column("c", ("a", "b"), indicators=1, tells_gaps=True)
-    assert Column.from_plain({"name": "x", "categories": None}) == Column("x")
-
-
 def test_a_category_has_an_indicator_unless_so_many_are_asked_for() -> None:
     assert [Column("c", ("a", "b"), indicators=n).n_indicators for n in (None, 0, 1)] == [2, 0, 1]
     assert Column("x").n_indicators == 0

@@ -231,9 +231,9 @@ def test_a_report_reads_each_cell_once_and_remembers_one_look(tmp_path: Path, mo
     reads: Counter[str] = Counter()
     writes = []
 
-    def counted(cell: Path, *, weights: bool = False) -> Stored:
+    def counted(cell: Path, *, hashes: bool = False) -> Stored:
         reads[cell.name] += 1
-        return read_cell(cell, weights=weights)
+        return read_cell(cell, hashes=hashes)
 
     for module in (loading, cell_results):
         monkeypatch.setattr(module, "read_cell", counted)

@@ -77,7 +77,8 @@ def test_the_metric_is_that_of_all_cells_or_of_the_target_and_of_the_papers_swee
     for cell, metric in zip(cells(tmp_path), asked, strict=True):
         finish(cell)
         (found,) = survey([replace(cell, config=replace(cell.config, metric=metric))])
-        surveyed.append(replace(found, target=Classes(("a", "b"), 0.05)))
+        found.stored.description |= Classes(("a", "b"), 0.05).plain()
+        surveyed.append(found)
     sweep = SweepFile("mine", "title", [{"pretrain": ["none"]}], paper=paper)
     request = ExpandedSweep([each.cell for each in surveyed], sweep, usual=USUAL)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.results import CellStore, PretrainingStore, identity, pretraining_identity
+from scarf_lightning.results import CellStore, PretrainingStore, identity, pretraining_identity, read_cell
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_pretrained, some_record
 from tests.processes import in_the_way
 
@@ -32,7 +32,7 @@ def train_cell(results: Path, trained: Path) -> list[int]:
         for trial in missing:
             (trained / str(trial)).touch()
             store.add(some_record([trial]), claim)
-    assert sorted(row["trial"] for row in store.rows()) == list(range(N_TRIALS))
+    assert sorted(row["trial"] for row in read_cell(store.folder).rows.values()) == list(range(N_TRIALS))
     return missing
 
 

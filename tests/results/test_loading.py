@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.reporting.cell_results import cells_of_folder
-from scarf_lightning.results import CellStore, columns, identity, load
-from tests.cells import DATA_HASH, OF_WDBC, described, some_config, some_record
+from scarf_lightning.results import CellStore, columns, few_steps_note, identity, load
+from tests.cells import DATA_HASH, described, some_config, some_record
 from tests.results.sealing import close
 
 REQUIRED = [
@@ -86,14 +87,11 @@ def test_metrics_of_another_kind_of_target_have_no_column(results: Path) -> None
     of_numbers = CellStore(results, identity(some_config(seed=4), DATA_HASH))
     described(of_numbers, dataset="houses", dataset_id=None, target=Number("price"))
     of_numbers.add(some_record([0], rmse=2.0))
-    numbers = {metric.name for metric in Number("price").metrics()}
-    classes = {metric.name for metric in OF_WDBC["target"].metrics()}
-
     every = load(results)
     alone = load(results, sorted(set(every["fingerprint"]) - {of_numbers.fingerprint}))
 
-    assert set(every.columns) >= numbers | classes
-    assert set(alone.columns) & (numbers | classes) == classes
+    assert {"rmse", "accuracy"} <= set(every.columns)
+    assert {"rmse", "accuracy"} & set(alone.columns) == {"accuracy"}
     assert every.loc[every["dataset"] == "houses", "rmse"].tolist() == [2.0]
 
 
@@ -139,3 +137,31 @@ def test_what_may_not_be_read_or_listed_is_not_called_none(results: Path, monkey
     close(monkeypatch, results.name)
     with pytest.raises(UsageError, match=r"cannot be read: Permission denied; name another folder\.$"):
         load(results)
+
+
+def made(*steps: int | None, pretrain: int | None = None) -> list[dict[str, Any]]:
+    return [{"finetune_steps": made, "pretrain_steps": pretrain} for made in steps]
+
+
+def test_a_cell_is_named_with_what_to_do() -> None:
+    (sentence,) = few_steps_note([made(5, 7, 400)])
+
+    assert sentence == (
+        "The median trial of a cell made 7 optimiser steps in finetune, fewer than 100: networks may have learnt "
+        "too little. finetune.min_steps=100 finetune.monitor=loss trains longer."
+    )
+
+
+def test_of_many_cells_the_fewest_are_named_in_one_sentence() -> None:
+    cells = [made(5, pretrain=19), made(40, pretrain=900), made(100), made(None)]
+    (sentence,) = few_steps_note(cells)
+
+    assert sentence.startswith(
+        "The median trial of a cell made 19 optimiser steps in pretrain and 5 optimiser steps in finetune, "
+    )
+
+
+def test_there_may_be_nothing_to_say() -> None:
+    nothing: list[list[list[dict[str, Any]]]] = [[], [[]], [[{"finetune_steps": 100}]], [[{"accuracy": 1.0}]]]
+    for cells in nothing:
+        assert few_steps_note(cells) == []

@@ -1,21 +1,16 @@
-"""What trials predicted: kept small, read again, and good for a metric that did not exist when they were trained."""
+"""What trials predicted: kept small, and read again."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import Metric, register
 from scarf_lightning.results import (
     CellStore,
     Predictions,
-    keeps_predictions,
-    load,
-    load_cell,
     load_predictions,
 )
 from scarf_lightning.results.records import PREDICTIONS
@@ -47,14 +42,6 @@ def store(results: Path) -> CellStore:
     return store
 
 
-@pytest.fixture
-def late() -> Metric:
-    """A metric that no row has."""
-    return register(
-        Metric("late", "late", True, (0.0, 1.0), lambda p, y: float((p[np.arange(len(y)), y] > 0.5).mean()))
-    )
-
-
 def test_they_are_read_as_they_were(store: CellStore, results: Path) -> None:
     found = load_predictions(store.fingerprint, results)
 
@@ -71,10 +58,10 @@ def test_they_are_read_as_they_were(store: CellStore, results: Path) -> None:
 def test_whether_some_were_kept_is_told_without_reading_them_and_what_to_do_where_none_were(
     store: CellStore, results: Path
 ) -> None:
-    assert keeps_predictions(read_cell(store.folder))
+    assert read_cell(store.folder).kept(PREDICTIONS) == [True]
 
     none = finish(some_cell(seed=1, paths=results_in(results.parent)), trials=[0, 1])
-    assert not keeps_predictions(read_cell(none.folder))
+    assert read_cell(none.folder).kept(PREDICTIONS) == [False]
     with pytest.raises(UsageError, match=r"has kept no predictions; train it again with force=true and a larger kee"):
         load_predictions(none.fingerprint, results)
 
@@ -96,23 +83,7 @@ def test_every_metric_made_again_equals_that_of_the_trial_to_the_bit(dtype: type
     assert (given.frame()["0"].dtype == np.float32) is (dtype is np.float32)
 
 
-def test_a_later_metric_and_whether_one_class_is_predicted_are_had_of_trials_that_kept_them(
-    store: CellStore, results: Path, late: Metric
-) -> None:
-    kept = [predicted(trial) for trial in (0, 1)]
-    expected = {
-        "late": [late.function(each.values, each.labels) for each in kept],
-        "one_class": [len(set(each.values.argmax(axis=1))) == 1 for each in kept],
-    }
-    for frame in (load(results), load_cell(store.fingerprint, results).trials):
-        for name, values in expected.items():
-            assert frame[name].tolist()[:2] == values
-            assert pd.isna(frame[name].iloc[2])
-        # The labels that trained are not kept, so an older row cannot tell whether it is worse than their frequencies.
-        assert "worse_than_frequencies" not in frame
-
-
-def test_damage_is_named_and_nothing_is_measured_by_it(store: CellStore, results: Path, late: Metric) -> None:
+def test_damage_is_named_and_nothing_is_measured_by_it(store: CellStore, results: Path) -> None:
     (file,) = results.rglob(PREDICTIONS)
     flip(file)
 
@@ -121,5 +92,3 @@ def test_damage_is_named_and_nothing_is_measured_by_it(store: CellStore, results
         pytest.raises(UsageError, match="has kept no predictions"),
     ):
         load_predictions(store.fingerprint, results)
-    with pytest.warns(UserWarning, match=r"is left out: predictions\.parquet is damaged"):
-        assert "late" not in load(results)

@@ -33,7 +33,7 @@ def record(tmp_path: Path) -> Path:
 
 def reason(folder: Path, fingerprint: str = MINE) -> str:
     with pytest.raises(DamagedRecordError) as caught:
-        read_record(folder, CONTENTS, fingerprint)
+        read_record(folder, CONTENTS, fingerprint, hashes=True)
     return str(caught.value)
 
 
