@@ -18,9 +18,8 @@ def stored(results: Path, *overrides: str) -> CellStore:
     asked = (*TINY, f"paths.results={results}", *overrides)
     cell = Cell(asked, config_of(*asked))
     assert CellLoop(Screen(quiet=True)).train_cell(cell)
-    store = cell.store()
-    assert store is not None
-    return store
+    assert cell.store is not None
+    return cell.store
 
 
 def write_csv(folder: Path, features: pd.DataFrame, target: "pd.Series[str]") -> list[str]:

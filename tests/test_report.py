@@ -31,8 +31,8 @@ def half_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which `sweeps=quick trials=2` has finished the cells of control on all labels alone."""
     cwd = tmp_path_factory.mktemp("half")
     for cell in cells_of("sweeps=quick", "trials=2", f"paths.results={cwd / 'results'}"):
-        if cell.axes()["regime"] == "full" and cell.axes()["method"] == "control":
-            finish(cell, first=0.9 if cell.axes()["pretrain"] == "scarf" else 0.5)
+        if cell.axes["regime"] == "full" and cell.axes["method"] == "control":
+            finish(cell, first=0.9 if cell.axes["pretrain"] == "scarf" else 0.5)
     return cwd
 
 

@@ -1,6 +1,6 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -71,17 +71,16 @@ class ScarfSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         from scarf_lightning.cli.own_parts import check_before_training
-        from scarf_lightning.cli.running import OwnTraining
+        from scarf_lightning.cli.running import load_training
         from scarf_lightning.cli.show import Terminal
         from scarf_lightning.cli.signals import ended_by_signals
         from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.run import run
 
-        terminal = Terminal()
         request = expand(arguments, self.composer(arguments))
         check_before_training(request.cells, request.sweep)
         with ended_by_signals():
-            return run(request, OwnTraining(), terminal, self.launch(arguments, terminal.say))
+            return run(request, load_training, Terminal(), self.launch(arguments))
 
     def composer(self, arguments: list[str]) -> "Composer":
         """The composer of cells."""
@@ -90,7 +89,7 @@ class ScarfSweeper(Sweeper):
         assert self.config is not None
         return Composer([*self.config.hydra.overrides.hydra, *arguments])
 
-    def launch(self, asked: list[str], say: Callable[[str], None]) -> "Launch | None":
+    def launch(self, asked: list[str]) -> "Launch | None":
         """The way in which another launcher than Hydra's basic one starts jobs."""
         from scarf_lightning.options.checking import checked
         from scarf_lightning.sweeping.jobs import launch_by
@@ -101,5 +100,5 @@ class ScarfSweeper(Sweeper):
         assert self._launcher is not None
         # One array holds all jobs, and Hydra's interface knows single jobs alone.
         if isinstance(self._launcher, SlurmLauncher):
-            return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), asked, say)
+            return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), asked)
         return partial(launch_by, self._launcher)

@@ -9,7 +9,7 @@ from omegaconf import DictConfig
 
 from ..errors import UsageError
 from ..screen import silent
-from ..sweeping.cell import SurveyedCell, distinct, survey
+from ..sweeping.cell import Cell, distinct, survey
 from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import composed_cell, expand
 from ..sweeping.overrides import overrides_of
@@ -94,14 +94,10 @@ def plan(
         request = expand(given, Composer(given, config_dir))
     cells = distinct(request.cells)
     check_before_training(cells, request.sweep)
-    planned = make_plan(survey(cells), check_data(cells))
-    seconds = planned.cell_seconds()
     rows = []
-    for each in planned.surveyed:
-        # A finished cell is in no job of the plan.
-        hours = seconds.get(each.cell.key, 0) / HOUR
-        state = {"state": str(each.state), "trials": each.cell.config.trials, "missing": each.n_missing}
-        rows.append(each.axes | state | {"core_hours": hours})
+    for cell in make_plan(survey(cells), check_data(cells)).cells:
+        state = {"state": str(cell.state), "trials": cell.config.trials, "missing": len(cell.missing)}
+        rows.append(cell.axes | state | {"core_hours": cell.seconds / HOUR})
     frame = pd.DataFrame(rows)
     # Options that the first cell lacks come last.
     last = ["state", "trials", "missing", "core_hours"]
@@ -116,18 +112,18 @@ def _refuse_more(*given: object) -> None:
         )
 
 
-def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
+def _trials(cells: Sequence[Cell]) -> "pd.DataFrame":
     """The rows of the wanted trials, in the order of the cells."""
     import pandas as pd
 
     from ..results import load
 
     trials: dict[Path, dict[str, int]] = {}
-    for each in surveyed:
-        if each.folder is not None:
-            asked, n = trials.setdefault(each.cell.results, {}), each.cell.config.trials
+    for cell in cells:
+        if cell.folder is not None:
+            asked, n = trials.setdefault(cell.results, {}), cell.config.trials
             # Two cells may be one once their data are known, as a corruption that selects no feature is none.
-            asked[each.folder.name] = max(n, asked.get(each.folder.name, 0))
+            asked[cell.folder.name] = max(n, asked.get(cell.folder.name, 0))
     wanted = []
     for results, asked in trials.items():
         frame = load(results, asked)

@@ -16,10 +16,10 @@ def main() -> None:
     with ended_by_signals():
         # Imported when signals are answered: the imports take seconds, and a task may be ended in them.
         from ..sweeping.jobs import read_job
-        from .running import OwnTraining
+        from .running import load_training
 
         cells = read_job(Path(sys.argv[1]) / f"{int(os.environ['SLURM_ARRAY_TASK_ID']):05d}.json")
-        OwnTraining().imported()(cells, None)
+        load_training()(cells, None)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from ..reporting.questions import Answers
 from ..reporting.report_options import NAMES, ReportOptions
 from ..reporting.run_results import answer_in_words, reported
 from ..reporting.sentences import title_of
-from ..results import Row, columns, read_failure
+from ..results import Row, columns, known_data, read_failure
 from ..screen import command_line
-from ..sweeping.cell import SurveyedCell, distinct
+from ..sweeping.cell import Cell, distinct
 from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import ExpandedSweep, expand
 from ..sweeping.overrides import hydra_text, overrides_of
@@ -150,12 +150,12 @@ def report(
     return WrittenReport(index, page.answer, [*page.about, *page.warnings], page.answers.frame, frames)
 
 
-def log_sweep(answers: Answers, surveyed: Sequence[SurveyedCell], request: ExpandedSweep) -> list[str]:
+def log_sweep(answers: Answers, cells: Sequence[Cell], request: ExpandedSweep) -> list[str]:
     """Show the answer of a run in W&B, in a run of its own: sentences, tables, figures and the page.
 
     Args:
         answers: of the run, which has ended.
-        surveyed: its cells.
+        cells: of it.
         request: of them.
 
     Returns:
@@ -167,7 +167,7 @@ def log_sweep(answers: Answers, surveyed: Sequence[SurveyedCell], request: Expan
     from ..reporting.default_drawings import default_drawings
     from ..reporting.making import make_report, write_report
 
-    first, in_words = surveyed[0].cell, answer_in_words(answers)
+    first, in_words = cells[0], answer_in_words(answers)
     settings, results = first.config.logger.wandb, first.results
     if not in_words:
         return []
@@ -247,9 +247,9 @@ def _sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf")
         raise NoSubjectError
     wanted = []
     for cell in distinct(request.cells):
-        store, failure = cell.store(), read_failure(cell.results, cell.key)
-        folder = None if store is None else store.folder
-        wanted.append(reported(cell, cell.axes(), folder, failure=None if failure is None else failure.error))
+        cell.locate(known_data(cell.results, cell.source))
+        failure = read_failure(cell.results, cell.key)
+        wanted.append(reported(cell, cell.folder, failure=None if failure is None else failure.error))
     read = read_results(wanted, usual=row_of(()))
     # A metric that the user asks for leads before that of the sweep.
     if all(cell.metric is None for cell in wanted):

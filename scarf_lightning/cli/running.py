@@ -1,4 +1,4 @@
-"""Training in this process and in its forks, and the jobs of Hydra's launchers."""
+"""Training by a sweeper of Hydra's, and the jobs of its launchers."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +20,7 @@ from ..errors import UsageError, unknown_name
 from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config
-from ..options.settings import TrainerSettings
-from ..sweeping.cell import Cell, SurveyedCell
+from ..sweeping.cell import Cell
 from ..sweeping.compose import Composer, hydra_started, named_plugins, offer, search_path
 from ..sweeping.expand import ExpandedSweep, one_cell
 from ..sweeping.jobs import TrainCells, read_job
@@ -66,7 +65,7 @@ def sweeping(asked: Sequence[str], config_dir: str | Path | None = None) -> Iter
         callbacks.on_multirun_end(config=master, config_name="train")
 
 
-def train_cell(request: ExpandedSweep) -> list[SurveyedCell]:
+def train_cell(request: ExpandedSweep) -> Sequence[Cell]:
     """Train a cell that no command line asked for, and return how far it is.
 
     Raises:
@@ -75,7 +74,7 @@ def train_cell(request: ExpandedSweep) -> list[SurveyedCell]:
     """
     check_before_training(request.cells)
     with ended_by_signals():
-        return run(request, OwnTraining(), Terminal())
+        return run(request, load_training, Terminal())
 
 
 def train_job(job: DictConfig) -> float | None:
@@ -86,7 +85,7 @@ def train_job(job: DictConfig) -> float | None:
     """
     with ended_by_signals():
         if job.chunk.file is not None:
-            OwnTraining().imported()(read_job(Path(job.chunk.file)), None)
+            load_training()(read_job(Path(job.chunk.file)), None)
             return None
         hydra = HydraConfig.get()
         asked = list(hydra.overrides.task)
@@ -99,45 +98,16 @@ def train_job(job: DictConfig) -> float | None:
         # Refused before it trains: the sweeper would ask for it only at the end.
         check_objective(cell.config, job.objective, is_asked_for=hydra.mode is RunMode.MULTIRUN)
         # In this process, since the other sweeper starts processes of its own.
-        run(request, OwnTraining(), Terminal(), lambda _: OwnTraining().imported()([cell], None))
+        run(request, load_training, Terminal(), lambda _: load_training()([cell], None))
         return objective(cell, job.objective)
 
 
-class OwnTraining:
-    """Training in this process, or in its forks. Torch is imported when it is first asked."""
+def load_training() -> TrainCells:
+    """What trains cells one after the other, and keeps the last table. It imports torch and Lightning."""
+    with without_garbage_collection():
+        from ..training.cell_loop import CellLoop
 
-    def gpus(self, settings: TrainerSettings) -> list[int]:
-        """The numbers of the GPUs that processes with these settings may train on; none if the processor trains."""
-        if settings.accelerator == "cpu":
-            return []
-        if settings.device is not None:
-            return [settings.device]
-        import torch
-
-        # `torch.cuda.is_available` would begin CUDA, which then cannot go on in a fork.
-        numbers = list(range(torch.cuda.device_count()))
-        # As it cannot where a notebook has begun it.
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            numbers = numbers[:1]
-        # One process is enough to say that there is no GPU.
-        return numbers or ([0] if settings.accelerator == "cuda" else [])
-
-    def is_exact(self, settings: TrainerSettings) -> bool:
-        """True if a trial's numbers do not depend on the trials beside it."""
-        if self.gpus(settings):
-            return False
-        from ..engine.hardware import Promise, choose_hardware, own_torch, torch_threads
-
-        with own_torch(), torch_threads(settings.threads):
-            return choose_hardware(settings).promise is Promise.EXACT
-
-    def imported(self) -> TrainCells:
-        """The function that trains cells one after the other, and keeps the last table."""
-        with without_garbage_collection():
-            # Imports torch and Lightning.
-            from ..training.cell_loop import CellLoop
-
-        return CellLoop().train
+    return CellLoop().train
 
 
 def check_objective(config: Config, name: str, *, is_asked_for: bool) -> None:
@@ -161,9 +131,8 @@ def objective(cell: Cell, name: str) -> float:
     from ..loggers import validation_errors
     from ..results import load_cell
 
-    store = cell.store()
-    assert store is not None
-    stored = load_cell(store.fingerprint, cell.results)
+    assert cell.store is not None
+    stored = load_cell(cell.store.fingerprint, cell.results)
     trials = stored.trials.assign(**{VALIDATION_ERROR: validation_errors(stored)})
     # An earlier run may have trained more trials than this one asks for.
     asked = trials["trial"] < cell.config.trials

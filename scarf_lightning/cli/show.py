@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ from ..errors import counted
 from ..importing import without_garbage_collection
 from ..reporting.names import asked_for
 from ..results import few_steps_note
-from ..screen import command_line, doing, screen
-from ..sweeping.cell import Cell, State, SurveyedCell, look_up, survey
+from ..screen import command_line, screen
+from ..sweeping.cell import Cell, State, look, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, sentences
 from ..sweeping.workers import Tell
@@ -34,13 +34,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class Terminal:
-    """Shows a run: sentences and progress on stderr, results on stdout."""
-
-    def say(self, sentence: str) -> None:
-        screen(stderr=True).say(sentence)
-
-    def doing(self, what: str) -> AbstractContextManager[object]:
-        return doing(what)
+    """Shows a run: progress on stderr, results on stdout."""
 
     def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Tell]:
         """Show the progress of several cells while the block runs; a cell that trains alone shows its own.
@@ -48,7 +42,7 @@ class Terminal:
         Args:
             is_told: whether it is told how far cells are. Otherwise it looks for itself.
         """
-        if plan.surveyed[0].cell.is_alone:
+        if plan.cells[0].is_alone:
             return nullcontext(lambda _: None)
         return SweepProgress(plan, screen(stderr=True)).shown(is_told=is_told)
 
@@ -67,27 +61,27 @@ class Terminal:
             console.print(f"{request.sweep.title}{paper}")
         for sentence in sentences(plan):
             console.say(sentence)
-        for each in plan.surveyed:
+        for cell in plan.cells:
             # The first line names the cell and the error; the traceback is in the folder of results.
-            if each.failure is not None:
-                console.say(f"Failed when last tried: {str(each.failure).splitlines()[0]}")
+            if cell.failure is not None:
+                console.say(f"Failed when last tried: {str(cell.failure).splitlines()[0]}")
 
-    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
+    def results(self, cells: Sequence[Cell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show what was trained, its table, the answer, reservations, and where the results are."""
         with without_garbage_collection():
             from ..reporting.run_results import answer_in_words, answers_of_run
 
-        answers = answers_of_run(request, surveyed)
-        _say([_title(answers, surveyed, n_skipped)])
-        _show_table(answers, surveyed[0].cell)
+        answers = answers_of_run(request, cells)
+        _say([_title(answers, cells, n_skipped)])
+        _show_table(answers, cells[0])
         _say(answer_in_words(answers))
         answers.remember()
-        if n_skipped < len(surveyed) and "wandb" in surveyed[0].cell.config.logger.views:
+        if n_skipped < len(cells) and "wandb" in cells[0].config.logger.views:
             # Imports Lightning and matplotlib.
             from .report_command import log_sweep
 
-            _say(log_sweep(answers, surveyed, request), stderr=True)
-        _say([*_few_steps(surveyed), *answers.reservations, *_places(surveyed, n_skipped)])
+            _say(log_sweep(answers, cells, request), stderr=True)
+        _say([*_few_steps(cells), *answers.reservations, *_places(cells, n_skipped)])
 
 
 def _say(sentences: Sequence[str], *, stderr: bool = False) -> None:
@@ -95,21 +89,21 @@ def _say(sentences: Sequence[str], *, stderr: bool = False) -> None:
         screen(stderr=stderr).say(sentence)
 
 
-def _title(answers: "Answers", surveyed: Sequence[SurveyedCell], n_skipped: int) -> str:
+def _title(answers: "Answers", cells: Sequence[Cell], n_skipped: int) -> str:
     """The title of the table: the options that the user has set and all cells share."""
     from .tables import shared_trials, title
 
-    set_options = [name for each in surveyed for name in (*asked_for(each.cell.overrides), *each.cell.settings())]
+    set_options = [name for cell in cells for name in (*asked_for(cell.overrides), *cell.settings)]
     shared = title(answers.results, set_options)
-    recipes = {each.cell.config.recipe for each in surveyed}
+    recipes = {cell.config.recipe for cell in cells}
     if len(recipes) == 1:
         shared += f", recipe={recipes.pop()}"
-    if len(surveyed) > 1:
+    if len(cells) > 1:
         trials = shared_trials(answers.results)
-        return f"{len(surveyed)} cells of {shared}" + (f"; {counted(trials, 'trial')} each" if trials else "")
+        return f"{len(cells)} cells of {shared}" + (f"; {counted(trials, 'trial')} each" if trials else "")
     # The fingerprint is the name of the cell's folder, for whoever looks for its files.
-    folder = surveyed[0].folder
-    named = f" ({folder.name})" if folder is not None and surveyed[0].rows else ""
+    folder = cells[0].folder
+    named = f" ({folder.name})" if folder is not None and cells[0].rows else ""
     return shared + (" (finished already)" if n_skipped else named)
 
 
@@ -127,19 +121,19 @@ def _show_table(answers: "Answers", first: Cell) -> None:
         screen().print(cell_table(results, metric))
 
 
-def _few_steps(surveyed: Sequence[SurveyedCell]) -> list[str]:
+def _few_steps(cells: Sequence[Cell]) -> list[str]:
     """The sentence on phases of few steps, if there are any."""
     # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
-    return few_steps_note([each.rows for each in surveyed if each.cell.config.recipe != "practical"])
+    return few_steps_note([cell.rows for cell in cells if cell.config.recipe != "practical"])
 
 
-def _places(surveyed: Sequence[SurveyedCell], n_skipped: int) -> list[str]:
+def _places(cells: Sequence[Cell], n_skipped: int) -> list[str]:
     """Sentences on the finished cells that were skipped, and on the folder of the results."""
-    first, sentences = surveyed[0].cell, []
-    if len(surveyed) > 1 and n_skipped:
-        sentences.append(f"{n_skipped} of {len(surveyed)} cells were finished already.")
+    first, sentences = cells[0], []
+    if len(cells) > 1 and n_skipped:
+        sentences.append(f"{n_skipped} of {len(cells)} cells were finished already.")
     # After a failure the last line is the error.
-    if first.results.exists() and all(each.state is State.FINISHED for each in surveyed):
+    if first.results.exists() and all(cell.state is State.FINISHED for cell in cells):
         sentences.append(f"Results are in {first.results.absolute()}")
     return sentences
 
@@ -149,13 +143,13 @@ class SweepProgress:
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._console = console
-        self._cells = {each.cell.place: each for each in plan.unfinished}
+        self._cells = plan.unfinished
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf)
-        self._task = self._bar.add_task("", total=sum(each.n_missing for each in plan.unfinished))
+        self._task = self._bar.add_task("", total=sum(len(cell.missing) for cell in self._cells))
         self._ended = threading.Event()
         self._last_line = time.monotonic()
-        self._show(tuple)
+        self._show()
 
     @contextmanager
     def shown(self, *, is_told: bool) -> Iterator[Tell]:
@@ -166,23 +160,29 @@ class SweepProgress:
             if not is_told:
                 watching.start()
             try:
-                yield lambda cell: self._show(lambda: [look_up(self._cells[cell.place].cell)])
+                yield self.tell
             finally:
                 self._ended.set()
                 if not is_told:
                     watching.join()
 
-    def look(self) -> None:
-        """Look at the cells that were not finished, and show what has changed."""
-        self._show(lambda: survey([each.cell for each in self._cells.values() if each.state is not State.FINISHED]))
-
-    def _show(self, look: Callable[[], Sequence[SurveyedCell]]) -> None:
+    def tell(self, cell: Cell) -> None:
+        """Look at a cell that has ended, and show how far all are."""
         # A file server may be away for a moment. What lasts stops the run, which says it.
         with suppress(OSError):
-            self._cells |= {each.cell.place: each for each in look()}
+            look(cell)
+        self._show()
+
+    def look(self) -> None:
+        """Look at the cells that were not finished, and show how far all are."""
+        with suppress(OSError):
+            survey([cell for cell in self._cells if cell.state is not State.FINISHED])
+        self._show()
+
+    def _show(self) -> None:
         (task,) = self._bar.tasks
-        n_done = int(task.total or 0) - sum(each.n_missing for each in self._cells.values())
-        n_failed = sum(each.state is State.FAILED for each in self._cells.values())
+        n_done = int(task.total or 0) - sum(len(cell.missing) for cell in self._cells)
+        n_failed = sum(cell.state is State.FAILED for cell in self._cells)
         has_ended = n_done > task.completed
         text = f"{n_done} of {task.total:,} trials done" + (f", {counted(n_failed, 'cell')} failed" if n_failed else "")
         self._bar.update(self._task, description=text, completed=n_done)

@@ -215,6 +215,29 @@ def own_torch(precision: str = "32-true") -> Iterator[None]:
         yield
 
 
+def usable_gpus(settings: TrainerSettings) -> list[int]:
+    """The numbers of the GPUs that processes with these settings may train on; none if the processor trains."""
+    if settings.accelerator == "cpu":
+        return []
+    if settings.device is not None:
+        return [settings.device]
+    # `torch.cuda.is_available` would begin CUDA, which then cannot go on in a fork.
+    numbers = list(range(torch.cuda.device_count()))
+    # As it cannot where a notebook has begun it.
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        numbers = numbers[:1]
+    # One process is enough to say that there is no GPU.
+    return numbers or ([0] if settings.accelerator == "cuda" else [])
+
+
+def is_exact(settings: TrainerSettings) -> bool:
+    """True if a trial's numbers do not depend on the trials beside it."""
+    if usable_gpus(settings):
+        return False
+    with own_torch(), torch_threads(settings.threads):
+        return choose_hardware(settings).promise is Promise.EXACT
+
+
 @contextmanager
 def torch_threads(number: int) -> Iterator[None]:
     """Within, torch computes with so many threads."""

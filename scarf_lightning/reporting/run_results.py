@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..results import Row
-from ..sweeping.cell import Cell, SurveyedCell
+from ..sweeping.cell import Cell
 from ..sweeping.expand import ExpandedSweep
 from .advice import trials_sentence
 from .cell_results import ReportedCell, read_results
@@ -14,26 +13,25 @@ from .questions import Answers, answers_of, judged_effects
 from .report_options import ReportOptions
 
 
-def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> ReportedCell:
+def reported(cell: Cell, folder: Path | None, **known: Any) -> ReportedCell:
     """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
     config = cell.config
-    return ReportedCell(axes, config.dataset.id, folder, config.trials, cell.overrides, config.metric, **known)
+    return ReportedCell(cell.axes, config.dataset.id, folder, config.trials, cell.overrides, config.metric, **known)
 
 
-def answers_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Answers:
+def answers_of_run(request: ExpandedSweep, cells: Sequence[Cell]) -> Answers:
     """The answers of the cells of a run so far; none if fewer than two of them have a trial."""
     wanted = []
-    for each in surveyed:
+    for cell in cells:
         # A cell without a trial has nothing in the store.
-        folder = each.folder if each.rows else None
-        wanted.append(reported(each.cell, each.axes, folder, stored=each.stored))
+        wanted.append(reported(cell, cell.folder if cell.rows else None, stored=cell.stored))
     results = read_results(wanted, usual=dict(request.usual))
     # What the command line asks for counts more than what a sweep file leads with.
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))
     # A run has no option for the margin, so its answer is by the default of a report.
     options = ReportOptions(reference=request.cells[0].config.reference).with_metric(results.metric)
-    if sum(bool(each.rows) for each in surveyed) < 2:
+    if sum(bool(cell.rows) for cell in cells) < 2:
         return Answers(results, options, [])
     return answers_of(results, options)
 
@@ -50,5 +48,5 @@ def check_reference(cells: Sequence[Cell]) -> None:
     """Refuse a reference that is none of the competitors of a run, before it trains, by a `UsageError`."""
     reference = cells[0].config.reference
     if reference is not None:
-        wanted = [reported(cell, cell.axes(), None) for cell in cells]
+        wanted = [reported(cell, None) for cell in cells]
         judged_effects(read_results(wanted), ReportOptions(reference=reference))

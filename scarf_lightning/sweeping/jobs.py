@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hydra.core.override_parser.types import Quote, QuotedString
@@ -28,14 +27,14 @@ from ..errors import UsageError
 from ..options import load_plugins, read
 from ..results.files import write_whole
 from ..results.records import read_json
+from ..screen import screen
 from .cell import Cell
 from .plan import Job
 
-if TYPE_CHECKING:
-    from ..cli.running import OwnTraining
-
 FOLDER = "chunks"
 """Of the files of jobs, in that of the results."""
+TOLD = ("overrides", "config", "is_alone", "name", "group")
+"""What a job is told of a cell."""
 LONG = 0.25
 """A job is divided that takes longer than this share of the shortest time in which all workers can end."""
 
@@ -46,9 +45,7 @@ TrainCells = Callable[[Sequence[Cell], Sequence[int] | None], None]
 
 
 @contextmanager
-def divided(
-    jobs: Sequence[Job], n_workers: int, training: "OwnTraining", say: Callable[[str], None]
-) -> Iterator[list[Job]]:
+def divided(jobs: Sequence[Job], n_workers: int) -> Iterator[list[Job]]:
     """The jobs, with a part for each worker in place of one that would keep a worker busy alone. The cells of such a
     job are claimed while the block runs."""
     shortest = sum(job.seconds for job in jobs) / n_workers
@@ -57,7 +54,7 @@ def divided(
         for job in jobs:
             trials = job.missing
             number = min(n_workers, len(trials)) if job.seconds > LONG * shortest else 1
-            if number > 1 and can_be_divided(job, training) and _claim(job, claims, say):
+            if number > 1 and can_be_divided(job) and _claim(job, claims):
                 for n in range(number):
                     own = trials[len(trials) * n // number : len(trials) * (n + 1) // number]
                     parts.append(replace(job, trials=own))
@@ -66,24 +63,27 @@ def divided(
         yield parts + whole
 
 
-def can_be_divided(job: Job, training: "OwnTraining") -> bool:
+def can_be_divided(job: Job) -> bool:
     """True if workers may divide the trials of a job: no number depends on it, and no logger shows live curves, which
     are a process' own."""
-    configs = [cell.config for cell in job.cells]
-    return all(not config.logger.views and training.is_exact(config.trainer) for config in configs)
+    # It imports torch, which the checks before training have imported.
+    from ..engine.hardware import is_exact
+
+    return all(not cell.config.logger.views and is_exact(cell.config.trainer) for cell in job.cells)
 
 
-def _claim(job: Job, claims: ExitStack, say: Callable[[str], None]) -> bool:
+def _claim(job: Job, claims: ExitStack) -> bool:
     """Claim the cells of a job and their pre-training; false if another process has one of them, or the data cannot be
     read, which their training will note."""
     stores = {}
-    for each in job.surveyed:
-        try:
-            data = each.data or each.cell.note(each.cell.source.read())
-        except UsageError:
-            return False
+    for cell in job.cells:
+        if cell.data is None:
+            try:
+                cell.note(cell.source.read())
+            except UsageError:
+                return False
         # The cells have one pre-training.
-        for store in (each.cell.store(data), each.cell.pretraining(data)):
+        for store in (cell.store, cell.pretraining):
             if store is not None:
                 stores[store.folder] = store
     with ExitStack() as own:
@@ -91,7 +91,7 @@ def _claim(job: Job, claims: ExitStack, say: Callable[[str], None]) -> bool:
             if own.enter_context(store.claim()) is None:
                 return False
             for sentence in store.mend():
-                say(sentence)
+                screen(stderr=True).say(sentence)
         claims.enter_context(own.pop_all())
     return True
 
@@ -123,7 +123,8 @@ def write_jobs(jobs: Sequence[Sequence[Cell]], folder: Path) -> list[Path]:
     for number, cells in enumerate(jobs):
         # Absolute, since a job may start in another folder.
         file = folder.absolute() / f"{number:05d}.json"
-        write_whole(file, json.dumps({"cells": [asdict(cell) for cell in cells]}))
+        told = [vars(cell) | {"config": asdict(cell.config)} for cell in cells]
+        write_whole(file, json.dumps({"cells": [{name: each[name] for name in TOLD} for each in told]}))
         files.append(file)
     return files
 
@@ -139,10 +140,10 @@ def forget(folder: Path) -> None:
 def read_job(file: Path) -> list[Cell]:
     """The cells of a job, whose plugins are imported."""
     cells = []
-    for each in read_json(file)["cells"]:
+    for told in read_json(file)["cells"]:
         # The command that wrote the file has named them: it is a message to its own job.
-        load_plugins(each["config"]["plugins"])
+        load_plugins(told["config"]["plugins"])
         # JSON has neither tuples nor configurations.
-        overrides, config = tuple(each["overrides"]), read(each["config"])
-        cells.append(Cell(**each | {"overrides": overrides, "config": config}))
+        overrides, config = tuple(told["overrides"]), read(told["config"])
+        cells.append(Cell(**told | {"overrides": overrides, "config": config}))
     return cells

@@ -12,12 +12,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import counted
 from ..options import Config
 from ..options.settings import FitSettings
-from .cell import Cell, State, SurveyedCell
+from ..results import fingerprint, pretraining_identity
+from .cell import Cell, State
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -41,15 +42,8 @@ TRAINED_SHARE, VALIDATED_SHARE = 0.7, 0.1
 """Of the rows with a label, in random splits; the others are tested."""
 
 
-class Size(NamedTuple):
-    """The size of a table: its rows and its columns that are features."""
-
-    n_rows: int
-    n_columns: int
-
-
-TYPICAL_SIZE = Size(1000, 20)
-"""Assumed of data whose size nobody knows before they are loaded."""
+TYPICAL_SIZE = (1000, 20)
+"""Rows and columns of data whose size nobody knows before they are loaded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,103 +51,87 @@ class Job:
     """Unfinished cells that start from the same pre-training, or one cell that shares none.
 
     Attributes:
-        surveyed: the cells, in the order of the command line.
-        cell_seconds: expected of the trials that each cell lacks, with an equal part of the pre-training; by its key.
+        cells: in the order of the command line.
         trials: those to train; None for all that each cell lacks.
     """
 
-    surveyed: list[SurveyedCell]
-    cell_seconds: dict[str, float]
+    cells: list[Cell]
     trials: Sequence[int] | None = None
 
     @property
-    def cells(self) -> list[Cell]:
-        return [each.cell for each in self.surveyed]
-
-    @property
     def seconds(self) -> float:
-        return sum(self.cell_seconds.values())
+        """Expected of all of its cells."""
+        return sum(cell.seconds for cell in self.cells)
 
     @property
     def missing(self) -> list[int]:
         """The trials that any of its cells lacks, in order."""
-        return sorted(frozenset().union(*(each.missing for each in self.surveyed)))
-
-    @property
-    def dataset(self) -> str:
-        return self.cells[0].source.key
+        return sorted(frozenset().union(*(cell.missing for cell in self.cells)))
 
 
 @dataclass(frozen=True)
 class Plan:
     """All cells of a run, and the jobs of those that are left to train, in the order in which they are best trained."""
 
-    surveyed: Sequence[SurveyedCell]
+    cells: Sequence[Cell]
     jobs: list[Job]
 
     @property
-    def unfinished(self) -> list[SurveyedCell]:
-        return [each for each in self.surveyed if each.state is not State.FINISHED]
+    def unfinished(self) -> list[Cell]:
+        return [cell for cell in self.cells if cell.state is not State.FINISHED]
 
     @property
     def seconds(self) -> float:
         """The processor seconds of a command that trains what is left; none if nothing is."""
         return START_UP + sum(job.seconds for job in self.jobs) if self.jobs else 0.0
 
-    def cell_seconds(self) -> dict[str, float]:
-        """Expected seconds by the key of the cell."""
-        expected = dict[str, float]()
-        for job in self.jobs:
-            expected |= job.cell_seconds
-        return expected
 
-
-def make_plan(surveyed: Sequence[SurveyedCell], tables: "Mapping[str, Table] | None" = None) -> Plan:
-    """Find out what is left to train, and how much processor time that takes.
+def make_plan(cells: Sequence[Cell], tables: "Mapping[str, Table] | None" = None) -> Plan:
+    """Find out what is left to train, and how much processor time that takes, which each cell is told.
 
     Args:
-        surveyed: the cells as the store has them. It knows the sizes of tables that earlier runs loaded.
+        cells: as a `survey` has left them. It knows the sizes of tables that earlier runs loaded.
         tables: those that are loaded, by the key of their source.
     """
-    sharing = dict[object, list[SurveyedCell]]()
-    for each in surveyed:
-        if each.state is not State.FINISHED:
+    sharing = dict[object, list[Cell]]()
+    for cell in cells:
+        cell.seconds = 0.0
+        if cell.state is not State.FINISHED:
+            shared: object = cell
             # A cell that shares nothing is a job of its own. Without a cache nothing is shared.
-            shared = each.cell.pretraining_key if each.cell.config.cache.max_gb else None
-            sharing.setdefault(shared or each.cell.place, []).append(each)
-    jobs = [_job(cells, tables or {}) for cells in sharing.values()]
-    longest_first = sorted(jobs, key=lambda job: job.seconds, reverse=True)
-    # Jobs of one dataset stand side by side, so that it is loaded once.
-    datasets = list(dict.fromkeys(job.dataset for job in longest_first))
-    return Plan(surveyed, sorted(longest_first, key=lambda job: datasets.index(job.dataset)))
+            if cell.config.is_pretrained and cell.config.cache.max_gb:
+                shared = fingerprint(pretraining_identity(cell.config, cell.source.key))
+            sharing.setdefault(shared, []).append(cell)
+    jobs = []
+    for group in sharing.values():
+        _expect(group, (tables or {}).get(group[0].source.key))
+        jobs.append(Job(group))
+    jobs.sort(key=lambda job: job.seconds, reverse=True)
+    # Jobs of one dataset stand side by side, so that it is loaded once; that of the longest job is first.
+    datasets = [job.cells[0].source.key for job in jobs]
+    return Plan(cells, sorted(jobs, key=lambda job: datasets.index(job.cells[0].source.key)))
 
 
-def _job(surveyed: list[SurveyedCell], tables: "Mapping[str, Table]") -> Job:
-    """The job of cells that start from one pre-training."""
-    first, job = surveyed[0], Job(surveyed, {})
-    missing, size = job.missing, _size(first, tables.get(job.dataset))
+def _expect(cells: Sequence[Cell], table: "Table | None") -> None:
+    """Tell cells that start from one pre-training the seconds that they are expected to take."""
+    first, missing = cells[0], Job([*cells]).missing
     # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
-    if first.data is not None and (store := first.cell.pretraining(first.data)) is not None:
-        missing = store.missing(missing)
-    for each in surveyed:
-        pretrain, finetune = seconds_of_trial(each.cell.config, size)
-        job.cell_seconds[each.cell.key] = len(missing) / len(surveyed) * pretrain + each.n_missing * finetune
-    return job
-
-
-def _size(surveyed: SurveyedCell, table: "Table | None") -> Size:
-    """The size of a cell's data, from what is surest to what is known of a public dataset."""
+    if first.pretraining is not None:
+        missing = first.pretraining.missing(missing)
+    size = first.source.known_size or first.config.dataset.size or TYPICAL_SIZE
+    if first.data is not None:
+        size = first.data.n_rows, first.data.n_columns
     if table is not None:
-        return Size(table.n_rows, len(table.columns))
-    if surveyed.data is not None:
-        return Size(surveyed.data.n_rows, surveyed.data.n_columns)
-    return Size(*(surveyed.cell.source.known_size or surveyed.cell.config.dataset.size or TYPICAL_SIZE))
+        size = table.n_rows, len(table.columns)
+    for cell in cells:
+        pretrain, finetune = seconds_of_trial(cell.config, *size)
+        cell.seconds = len(missing) / len(cells) * pretrain + len(cell.missing) * finetune
 
 
-def seconds_of_trial(config: Config, size: Size) -> tuple[float, float]:
+def seconds_of_trial(config: Config, n_rows: int, n_columns: int) -> tuple[float, float]:
     """The processor seconds of pre-training and of the supervised phase that one trial of a cell is expected to take
     on a table of this size."""
-    rows, pretraining = TRAINED_SHARE * size.n_rows, 0.0
+    rows, pretraining = TRAINED_SHARE * n_rows, 0.0
     # `semi25` has the option `labelled`, a share; `few` has `labels`, a number or a share.
     asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
     # A table may have fewer rows than `few` asks for; it is refused only once it is loaded.
@@ -161,14 +139,14 @@ def seconds_of_trial(config: Config, size: Size) -> tuple[float, float]:
     if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
         seen = min(rows, config.pretrain.rows or rows)
-        pretraining = _fit(config, config.pretrain, "pretrain", seen, size.n_columns)
+        pretraining = _fit(config, config.pretrain, "pretrain", seen, n_columns)
     method = config.part("method")
     # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
         fit, thousand_rows = method.typical_seconds
-        return pretraining, fit + thousand_rows * size.n_columns / USUAL_COLUMNS * labelled / 1000
+        return pretraining, fit + thousand_rows * n_columns / USUAL_COLUMNS * labelled / 1000
     settings = config.finetune.fit_to_rows(round(labelled))
-    return pretraining, method.typical_fits * _fit(config, settings, "finetune", labelled, size.n_columns)
+    return pretraining, method.typical_fits * _fit(config, settings, "finetune", labelled, n_columns)
 
 
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, n_columns: int) -> float:
@@ -204,12 +182,12 @@ def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
 
 def sentences(plan: Plan) -> list[str]:
     """The plan in words, a sentence a line."""
-    states = Counter(each.state for each in plan.surveyed)
+    states = Counter(cell.state for cell in plan.cells)
     # In the order in which the states are declared, whichever cell comes first.
     counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])
-    n_trials = sum(each.n_missing for each in plan.unfinished)
+    n_trials = sum(len(cell.missing) for cell in plan.unfinished)
     left = f"{counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
-    lines = [f"{counted(len(plan.surveyed), 'cell')}: {counts}; {left}."]
+    lines = [f"{counted(len(plan.cells), 'cell')}: {counts}; {left}."]
     if plan.jobs:
         lines.append(f"Expected: about {about(plan.seconds)} on one core.")
     return lines

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import KINDS
 from ..errors import UnfinishedError, UsageError, counted, explained
@@ -13,8 +14,9 @@ from ..importing import without_garbage_collection
 from ..options.combinations import check_target
 from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
-from ..results import check_folder, forget_failure
-from .cell import Cell, State, SurveyedCell, distinct, in_words, named, survey
+from ..results import CellStore, PretrainingStore, check_folder, forget_failure, known_data
+from ..screen import doing, screen
+from .cell import Cell, State, distinct, named, survey
 from .expand import ExpandedSweep
 from .jobs import Launch, TrainCells
 from .plan import Job, Plan, make_plan
@@ -22,8 +24,6 @@ from .slurm import Detached
 from .workers import Tell, Workers, crew
 
 if TYPE_CHECKING:
-    from ..cli.running import OwnTraining
-    from ..cli.show import Terminal
     from ..data.table import Table
 
 LOOK_EVERY = 1.0
@@ -32,21 +32,34 @@ TRIES = 3
 """Launches after which no trial has ended, where jobs let go of their cells unfinished."""
 
 
+class Show(Protocol):
+    """What a run is shown on."""
+
+    def plan(self, plan: Plan, request: ExpandedSweep, tables: "dict[str, Table]") -> None:
+        """Show what is left to train."""
+
+    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Tell]:
+        """Show the progress while the block runs; unless it ``is_told`` of each cell that ends, it looks for itself."""
+
+    def results(self, cells: Sequence[Cell], request: ExpandedSweep, n_skipped: int) -> None:
+        """Show what came out, of which so many cells were finished before."""
+
+
 def run(
-    request: ExpandedSweep, training: "OwnTraining", show: "Terminal", launch: Launch | None = None
-) -> list[SurveyedCell]:
-    """Train the cells that are not finished, show the results, and return how far each cell is.
+    request: ExpandedSweep, load: Callable[[], TrainCells], show: Show, launch: Launch | None = None
+) -> Sequence[Cell]:
+    """Train the cells that are not finished, show the results, and return the cells.
 
     Args:
-        training: of this process, or of workers if the run has work for several.
-        launch: starts jobs in the place of both.
+        load: imports torch and Lightning, and returns what trains cells in this process.
+        launch: starts jobs in the place of this process and its workers.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
         UnfinishedError: cells failed, or a job did.
     """
     for sentence in (*(f"Left out: {reason}" for reason in request.left_out), *request.notes):
-        show.say(sentence)
+        screen(stderr=True).say(sentence)
     cells = named(distinct(request.cells))
     options = cells[0].config
     # A plugin's metrics are shown even if all cells are finished.
@@ -56,49 +69,49 @@ def run(
         check_folder(results, writable=False)
     if options.plan:
         tables = check_data(cells)
-        plan = make_plan(survey(cells), tables)
-        show.plan(plan, request, tables)
-        return list(plan.surveyed)
+        show.plan(make_plan(survey(cells), tables), request, tables)
+        return cells
     if options.force:
         # What is finished stays where it is if the run is refused.
         with without_garbage_collection():
             check_parts(cells)
-        _clear(cells, show)
+        _clear(cells)
 
     plan = make_plan(survey(cells))
     # Finished trials are never trained again unasked, so their networks cannot be had.
-    lost = [each.cell.label for each in plan.surveyed if each.lacks_weights]
+    lost = [cell.label for cell in cells if cell.lacks_weights]
     if lost:
         raise UsageError(f"{'; '.join(lost)}: finished trials have no weights; force=true trains them again.")
-    after, problems = list(plan.surveyed), list[str]()
-    if plan.unfinished:
-        _check_before_training(plan, show)
+    problems, n_left = list[str](), len(plan.unfinished)
+    if n_left:
+        _check_before_training(plan)
         try:
-            with _launching(plan, training, show, launch) as launched:
-                after = _train(plan, launched)
+            with _launching(plan, load, show, launch) as launched:
+                _train(plan, launched)
         # The user asked to leave the array in the queue, so nothing is wrong.
         except Detached as left:
-            show.say(str(left))
-            return after
+            screen(stderr=True).say(str(left))
+            return cells
         # Such as a scheduler that refuses the jobs, whose options the user must mend.
         except UsageError:
             raise
         # A launcher raises anything where a process was killed or it is not set up.
         except Exception as error:
-            after, reason = survey(cells), explained(error) or f"{type(error).__name__}: {error}"
+            survey(cells)
+            reason = explained(error) or f"{type(error).__name__}: {error}"
             problems = [f"A job ended early; the same command goes on where it did. {reason}"]
     # Results first: the cells that finished are shown although others failed.
-    show.results(after, request, len(cells) - len(plan.unfinished))
-    problems = _failures(after) + problems
+    show.results(cells, request, len(cells) - n_left)
+    problems = _failures(cells) + problems
     if problems:
         raise UnfinishedError("\n".join(problems))
-    return after
+    return cells
 
 
 @contextmanager
-def _launching(plan: Plan, training: "OwnTraining", show: "Terminal", launch: Launch | None) -> Iterator[Launch]:
+def _launching(plan: Plan, load: Callable[[], TrainCells], show: Show, launch: Launch | None) -> Iterator[Launch]:
     """What trains the jobs of a plan: a launcher, this process, or its workers."""
-    config = plan.surveyed[0].cell.config
+    config = plan.cells[0].config
     if launch is not None:
         if config.workers is not None:
             raise UsageError(
@@ -108,14 +121,14 @@ def _launching(plan: Plan, training: "OwnTraining", show: "Terminal", launch: La
         with show.watching(plan, is_told=False):
             yield launch
         return
-    gpus = crew(config, plan, training)
+    gpus, train = crew(config, plan), load()
     if len(gpus) == 1:
         with show.watching(plan, is_told=True) as tell:
-            yield partial(_train_here, training.imported(), tell)
+            yield partial(_train_here, train, tell)
         return
-    show.say(f"{len(gpus)} workers train, on a core or a GPU each; workers=1 trains in one process.")
+    screen(stderr=True).say(f"{len(gpus)} workers train, on a core or a GPU each; workers=1 trains in one process.")
     # The display has a thread, before which the workers are forked.
-    with Workers(gpus, training, show.say) as workers, show.watching(plan, is_told=True) as workers.tell:
+    with Workers(gpus, train) as workers, show.watching(plan, is_told=True) as workers.tell:
         yield workers
 
 
@@ -127,57 +140,58 @@ def _train_here(train: TrainCells, tell: Tell, jobs: Sequence[Job]) -> None:
             tell(cell)
 
 
-def _train(plan: Plan, launch: Launch) -> list[SurveyedCell]:
-    """Launch until every cell is finished or has failed, and return how far the cells are.
+def _train(plan: Plan, launch: Launch) -> None:
+    """Launch until every cell is finished or has failed.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
     """
-    latest, unfinished, tries = {each.cell.place: each for each in plan.surveyed}, plan.unfinished, 0
+    unfinished, tries = plan.unfinished, 0
     # Cells that have failed earlier are tried once more.
-    todo = [each for each in unfinished if each.state is not State.RUNNING]
+    todo = [cell for cell in unfinished if cell.state is not State.RUNNING]
     while True:
+        n_missing = sum(len(cell.missing) for cell in unfinished)
         if todo and tries < TRIES:
             tries += 1
             launch(make_plan(todo).jobs)
-        elif any(each.state is State.RUNNING for each in unfinished):
+        elif any(cell.state is State.RUNNING for cell in unfinished):
             time.sleep(LOOK_EVERY)
         else:
-            return list(latest.values())
-        n_missing = sum(each.n_missing for each in unfinished)
-        surveyed = survey([each.cell for each in unfinished])
-        latest |= {each.cell.place: each for each in surveyed}
-        unfinished = [each for each in surveyed if each.state is not State.FINISHED]
-        todo = [each for each in unfinished if each.state is State.WAITING]
-        if sum(each.n_missing for each in unfinished) < n_missing:
+            return
+        unfinished = [cell for cell in survey(unfinished) if cell.state is not State.FINISHED]
+        todo = [cell for cell in unfinished if cell.state is State.WAITING]
+        if sum(len(cell.missing) for cell in unfinished) < n_missing:
             tries = 0
 
 
-def _failures(surveyed: Sequence[SurveyedCell]) -> list[str]:
+def _failures(cells: Sequence[Cell]) -> list[str]:
     """Each reason why cells did not finish, once, with the cells that it holds for."""
-    unfinished = dict[str, list[SurveyedCell]]()
-    for each in surveyed:
-        if each.state is not State.FINISHED:
-            unfinished.setdefault(each.failure.error if each.failure else "", []).append(each)
+    unfinished = dict[str, list[Cell]]()
+    for cell in cells:
+        if cell.state is not State.FINISHED:
+            unfinished.setdefault(cell.failure.error if cell.failure else "", []).append(cell)
     sentences = []
-    for cells in unfinished.values():
-        failure, label = cells[0].failure, in_words([each.cell for each in cells], len(surveyed))
+    for group in unfinished.values():
+        label, failure = group[0].label, group[0].failure
+        if len(group) > 1:
+            label += f" (and {len(group) - 1:,} more of {len(cells):,} cells)"
         sentences.append(str(replace(failure, cell=label)) if failure else f"{label} did not finish.")
     return sentences
 
 
-def _check_before_training(plan: Plan, show: "Terminal") -> None:
+def _check_before_training(plan: Plan) -> None:
     """Check the parts of the cells that are left to train, and make their folders of results."""
-    what = f"{len(plan.unfinished)} of {counted(len(plan.surveyed), 'cell')} to train"
+    cells = plan.unfinished
+    what = f"{len(cells)} of {counted(len(plan.cells), 'cell')} to train"
     # Imports make many objects and no garbage.
-    with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
-        check_parts([each.cell for each in plan.unfinished])
+    with doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
+        check_parts(cells)
     # A folder that is made here is not left behind by a run that the checks refuse.
-    for results in {each.cell.results for each in plan.unfinished}:
+    for results in {cell.results for cell in cells}:
         check_folder(results, writable=True)
-    for each in plan.unfinished:
+    for cell in cells:
         # Only failures of this run are counted.
-        if each.state is State.FAILED:
-            forget_failure(each.cell.results, each.cell.key)
+        if cell.state is State.FAILED:
+            forget_failure(cell.results, cell.key)
 
 
 def check_parts(cells: Sequence[Cell]) -> None:
@@ -228,15 +242,19 @@ def _refuse(checks: Sequence[Callable[[], object]]) -> None:
         raise UsageError("\n".join(dict.fromkeys(problems)))
 
 
-def _clear(cells: Sequence[Cell], show: "Terminal") -> None:
+def _clear(cells: Sequence[Cell]) -> None:
     """Set aside the results and pre-trainings of cells, and say so."""
+    say = screen(stderr=True).say
     # Several cells start from one pre-training.
-    stores = {store.folder: store for cell in cells for store in (cell.store(), cell.pretraining()) if store}
+    stores = dict[Path, CellStore | PretrainingStore]()
+    for cell in cells:
+        cell.locate(known_data(cell.results, cell.source))
+        stores |= {store.folder: store for store in (cell.store, cell.pretraining) if store}
     for folder, store in stores.items():
         if folder.exists():
             # The claim keeps a process away that begins to train the cell at this moment.
             with store.claim() as claim:
                 if claim is None:
-                    show.say(f"{folder} is being trained by another process and is left alone.")
+                    say(f"{folder} is being trained by another process and is left alone.")
                 elif sentence := store.clear("force=true trains it again"):
-                    show.say(sentence)
+                    say(sentence)

@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,6 +21,7 @@ from pathlib import Path
 from ..errors import UsageError, counted
 from ..options.option import Options, option
 from ..results.files import write_whole
+from ..screen import screen
 from .cell import Cell, State, survey
 from .jobs import FOLDER, forget, write_jobs
 from .plan import MINUTE, Job
@@ -58,12 +59,10 @@ class Slurm:
     Args:
         options: of the tasks.
         asked: the overrides of the command.
-        say: shows a sentence.
     """
 
     options: SlurmOptions
     asked: Sequence[str]
-    say: Callable[[str], None]
 
     def __call__(self, jobs: Sequence[Job]) -> None:
         """Wait for the array of an earlier command, or submit one. The run launches what is left then.
@@ -75,9 +74,10 @@ class Slurm:
         results = jobs[0].cells[0].results.absolute()
         name = "scarf-" + sha256("\n".join([str(results), *sorted(self.asked)]).encode()).hexdigest()[:16]
         folder, cells = results / FOLDER / name, [cell for job in jobs for cell in job.cells]
+        n_missing = sum(len(cell.missing) for cell in cells)
         # An earlier command may have left an array, because it detached or was killed.
         if is_in_queue(name):
-            self.say(f"Waiting for the job array {name}, which an earlier command left in the queue.")
+            _say(f"Waiting for the job array {name}, which an earlier command left in the queue.")
         else:
             forget(folder)
             try:
@@ -99,8 +99,7 @@ class Slurm:
             forget(folder)
             raise
         # Cells that have got on are launched again by the run. If none has, no task could begin, and a log says why.
-        after, n_missing = survey(cells), sum(each.n_missing for job in jobs for each in job.surveyed)
-        if sum(each.n_missing for each in after if each.state is State.WAITING) == n_missing:
+        if sum(len(cell.missing) for cell in survey(cells) if cell.state is State.WAITING) == n_missing:
             raise RuntimeError(f"no task of the job array finished a trial; see {folder}/*.log")
         forget(folder)
 
@@ -137,7 +136,11 @@ class Slurm:
         given = [f"--{name}={value}" for name, value in arguments.items() if value is not None]
         # The user's own come last, where they replace ours.
         slurm("sbatch", *given, "--requeue", *asked.sbatch, str(script))
-        self.say(f"The job array has {counted(len(tasks), 'task')}.")
+        _say(f"The job array has {counted(len(tasks), 'task')}.")
+
+
+def _say(sentence: str) -> None:
+    screen(stderr=True).say(sentence)
 
 
 def is_in_queue(name: str) -> bool:

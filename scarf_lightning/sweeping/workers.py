@@ -19,18 +19,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import NoReturn, Self
 
 from ..errors import UsageError
 from ..machine import end_openmp_threads, end_with_parent, ending, free_memory, usable_cores, why_no_fork
 from ..options import Config
 from ..results import work_under_claims_of
+from ..screen import screen
 from .cell import Cell
 from .jobs import TrainCells, can_be_divided, divided
 from .plan import START_UP, Job, Plan
-
-if TYPE_CHECKING:
-    from ..cli.running import OwnTraining
 
 BYTES_A_WORKER = 600_000_000
 """Memory of a worker that trains a table of usual size."""
@@ -41,21 +39,22 @@ Tell = Callable[[Cell], None]
 """Is told each cell of a run that has ended, by whoever trains it; a cell may end in several jobs."""
 
 
-def crew(config: Config, plan: Plan, training: "OwnTraining") -> Sequence[int | None]:
+def crew(config: Config, plan: Plan) -> Sequence[int | None]:
     """The GPU of each worker, None on the processor: as many as ``workers``, or else as cores, memory and work allow.
 
     Raises:
         UsageError: several workers are asked for where a process cannot be forked.
     """
-    gpus, wanted = training.gpus(config.trainer), config.workers
-    reason = why_no_fork()
-    if config.trainer.threads > 1:
-        reason = f"trainer.threads={config.trainer.threads} is of one process"
+    # It imports torch, which the checks before training have imported.
+    from ..engine.hardware import usable_gpus
+
+    wanted, threads = config.workers, config.trainer.threads
+    reason = f"trainer.threads={threads} is of one process" if threads > 1 else why_no_fork()
     if reason is not None:
         if wanted is not None and wanted > 1:
             raise UsageError(f"workers={wanted} is not possible here: {reason}; leave workers out.")
         return [None]
-    if gpus:
+    if gpus := usable_gpus(config.trainer):
         return gpus[: len(plan.jobs)][:wanted]
     if wanted is None:
         # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
@@ -64,7 +63,7 @@ def crew(config: Config, plan: Plan, training: "OwnTraining") -> Sequence[int | 
         wanted = math.floor(min(usable_cores(), memory, plan.seconds / START_UP))
     n_jobs = len(plan.jobs)
     if n_jobs < wanted:
-        n_jobs = sum(len(job.missing) if can_be_divided(job, training) else 1 for job in plan.jobs)
+        n_jobs = sum(len(job.missing) if can_be_divided(job) else 1 for job in plan.jobs)
     return [None] * max(1, min(wanted, n_jobs))
 
 
@@ -76,8 +75,8 @@ class Worker:
         gpu: the number of the one that it trains on; None where its cells say it.
 
     Attributes:
-        pipe: what it tells: a text to show, a cell that has ended, and at the end of a job an error that is no cell's
-            failure, or None.
+        pipe: what it tells: a text to show, the place in its job of a cell that has ended, and at the end of a job an
+            error that is no cell's failure, or None.
         job: the one that it trains; None if it waits.
     """
 
@@ -109,21 +108,18 @@ class Workers:
 
     Args:
         gpus: that of each worker, see `crew`.
-        training: of which each worker has a copy.
-        say: shows a sentence.
+        train: of which each worker has a copy, with all that it imports.
 
     Attributes:
         tell: is told each cell that has ended.
     """
 
-    def __init__(self, gpus: Sequence[int | None], training: "OwnTraining", say: Callable[[str], None]) -> None:
-        self._gpus, self._training, self._say = gpus, training, say
+    def __init__(self, gpus: Sequence[int | None], train: TrainCells) -> None:
+        self._gpus, self._train = gpus, train
         self.tell: Tell = lambda _: None
         self._shown = set[str]()
 
     def __enter__(self) -> Self:
-        # Imported before the workers are forked, so that it is paid once.
-        self._train = self._training.imported()
         self._workers = [Worker(self._train, gpu) for gpu in self._gpus]
         return self
 
@@ -144,7 +140,7 @@ class Workers:
         Raises:
             Exception: what is no cell's failure, such as a full disk.
         """
-        with divided(jobs, len(self._gpus), self._training, self._say) as parts:
+        with divided(jobs, len(self._gpus)) as parts:
             self.train(parts)
 
     def train(self, jobs: Sequence[Job]) -> None:
@@ -179,17 +175,19 @@ class Workers:
                 self._shown.add(told)
                 sys.stderr.write(told)
                 sys.stderr.flush()
-        elif isinstance(told, Cell):
-            self.tell(told)
-        elif told is None or isinstance(told, Exception):
+        elif isinstance(told, int):
+            assert worker.job is not None
+            self.tell(worker.job.cells[told])
+        else:
             worker.job = None
-            return told
+            error: Exception | None = told
+            return error
         return None
 
     def _replace(self, worker: Worker) -> None:
         """Fork a worker in the place of one that has died, and name that one."""
         worker.process.join()
-        self._say(
+        screen(stderr=True).say(
             f"A worker ended early ({ending(worker.process)}), as happens where memory runs out; its cells go on from "
             "their last finished stack, and workers=1 needs less."
         )
@@ -202,7 +200,7 @@ class _Output(io.TextIOBase):
     def __init__(self, pipe: Connection) -> None:
         self._pipe, self._lock = pipe, threading.Lock()
 
-    def send(self, told: str | Cell | Exception | None) -> None:
+    def send(self, told: str | int | Exception | None) -> None:
         """Tell the run, see `Worker.pipe`."""
         # Threads of libraries may write, too.
         with self._lock:
@@ -226,13 +224,12 @@ def _work(parent: int, train: TrainCells, pipe: Connection, gpu: int | None) -> 
     while True:
         cells, trials = pipe.recv()
         try:
-            for cell in cells:
-                trainer = cell.config.trainer
+            for place, cell in enumerate(cells):
                 if gpu is not None:
-                    trainer = replace(trainer, device=gpu)
+                    cell.config.trainer = replace(cell.config.trainer, device=gpu)
                 # A cell that fails has its note in the store.
-                train([replace(cell, config=replace(cell.config, trainer=trainer))], trials)
-                output.send(cell)
+                train([cell], trials)
+                output.send(place)
             output.send(None)
         # Such as a full disk, which keeps a note from being written.
         except Exception as error:

@@ -60,12 +60,14 @@ class CellLoop:
         self._report(cell.source, table)
         # A sweep shows its own progress.
         console = self._screen if cell.is_alone and trials is None else None
-        training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
+        cell.note(read)
+        training = CellTraining.prepare(
+            cell.config, table, hardware, store=cell.store, pretrained=cell.pretraining, console=console
+        )
         for sentence in training.notes:
             self._say_once(sentence)
         self._say_once(training.warning)
-        cell.note(read)
-        store = training.store
+        store = cell.store
         assert store is not None
         with store.claim() as claim:
             if claim is None:
@@ -129,7 +131,7 @@ def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextMan
 
 def show_cell(cell: Cell, shown: Screen) -> None:
     """Write the views of a cell that has ended, and name those that cannot be written."""
-    settings, store = cell.config.logger, cell.store()
+    settings, store = cell.config.logger, cell.store
     # A cell that failed before its data were read has nothing to show.
     if not settings.views or store is None or not store.is_described:
         return

@@ -24,7 +24,6 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..corruption import check_kept
@@ -50,7 +49,7 @@ from ..options.combinations import (
 )
 from ..pretexts import rows_and_views
 from ..randomness import Streams
-from ..results import CellStore, PretrainingStore, columns, identity, pretraining_identity
+from ..results import CellStore, PretrainingStore, columns
 from ..sweeping.folders import recipe_options
 from .folds import check_folds, train_by_folds
 from .pretraining import add, cached, joined
@@ -100,15 +99,16 @@ class CellTraining:
         config: Config,
         table: Table,
         hardware: Hardware,
-        results: Path | None = None,
         *,
+        store: CellStore | None = None,
+        pretrained: PretrainingStore | None = None,
         splitting: Callable[[Splitting], Splitting] | None = None,
         console: "Console | None" = None,
     ) -> "CellTraining":
         """Check a cell against its data, and make its parts.
 
         Args:
-            results: the folder of all results; None keeps neither records nor pre-trainings.
+            store, pretrained: where its records and its pre-trainings are kept, if they are.
             splitting: replaces the rule that the configuration names.
 
         Raises:
@@ -128,14 +128,9 @@ class CellTraining:
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
 
-        store = pretrained = None
-        if results is not None:
+        if store is not None:
             # A record has them. What fails here fails before training, not after it.
             package_versions(parts.method.libraries)
-            store = CellStore(results, identity(amounting, table.hash))
-            if config.cache.max_gb:
-                identity_fields = pretraining_identity(amounting, table.hash)
-                pretrained = PretrainingStore(results, identity_fields, config.cache.max_gb)
         notes = list(no_effect_sentences(config, amounting, recipe_options(config.recipe)))
         return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.cli import job
-from scarf_lightning.cli.running import OwnTraining
+from scarf_lightning.cli import job, running
 from scarf_lightning.cli.signals import Terminated
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.jobs import write_jobs
@@ -27,7 +26,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Train], N
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
 
     def run(train: Train) -> None:
-        monkeypatch.setattr(OwnTraining, "imported", lambda _: lambda cells, trials: train(cells))
+        monkeypatch.setattr(running, "load_training", lambda: lambda cells, trials: train(cells))
         job.main()
 
     return run

@@ -2,6 +2,7 @@ import io
 import re
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from scarf_lightning.cli import show
 from scarf_lightning.cli.show import SweepProgress
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
-from scarf_lightning.sweeping.cell import Cell, SurveyedCell, survey
+from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.plan import make_plan
 from tests.cells import WDBC, finish, results_in, some_cell
 
@@ -73,7 +74,7 @@ def test_the_watch_ends_with_the_block_and_goes_on_after_a_look_that_the_system_
     before, looked = set(threading.enumerate()), threading.Event()
     answers = iter([OSError("refused")])
 
-    def sometimes(cells: list[Cell]) -> list[SurveyedCell]:
+    def sometimes(cells: list[Cell]) -> Sequence[Cell]:
         for answer in answers:
             raise answer
         looked.set()

@@ -33,7 +33,7 @@ def in_store(axes: dict[str, Any], rows: list[dict[str, Any]]) -> ReportedCell:
 
 def results_of(*cells: tuple[Cell, list[dict[str, Any]]], **axes: Any) -> CellResults:
     """Results of cells by the rows of their trials."""
-    return read_results([in_store(cell.axes() | axes, rows) for cell, rows in cells])
+    return read_results([in_store(cell.axes | axes, rows) for cell, rows in cells])
 
 
 def of_cell(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
@@ -92,7 +92,7 @@ def test_diverged_trials_are_counted_and_in_no_mean() -> None:
 
 def test_the_title_names_what_the_user_has_set_and_all_cells_share() -> None:
     seeds = [(some_cell(seed=3, corruption=each), rows_of(1)) for each in (MEAN, {"name": "marginal", "rate": 0.6})]
-    names = [name for cell, _ in seeds for name in cell.settings()]
+    names = [name for cell, _ in seeds for name in cell.settings]
     assert title(results_of(*seeds), names) == "dataset=wdbc, pretrain=scarf, method=control, seed=3"
     # What all cells that use it share is shared.
     mixed = results_of(seeds[0], (some_cell(pretrain="none"), rows_of(1)))
@@ -124,7 +124,7 @@ def test_what_is_equal_everywhere_is_no_column() -> None:
 @pytest.mark.parametrize("width", [80, 160])
 def test_no_name_is_cut_off_on_a_narrow_screen(width: int) -> None:
     names = ["b" * 90 + "1", "b" * 90 + "2"]
-    cells = [in_store(some_cell().axes() | {"dataset": each}, rows_of(3)) for each in names]
+    cells = [in_store(some_cell().axes | {"dataset": each}, rows_of(3)) for each in names]
     console = Console(width=width, file=io.StringIO())
 
     console.print(sweep_table(read_results(cells), ACCURACY))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware, own_torch
+from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware, own_torch, usable_gpus
 from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import PretrainSettings, TrainerSettings
@@ -175,3 +175,25 @@ def test_with_the_guard_products_are_exact_although_torch_was_imported_first() -
     imported = "import torch, scarf_lightning; torch.set_num_threads(1); torch.randn(300)"
     promised = "from scarf_lightning.engine.hardware import promise; print(promise(torch.device('cpu'), '32-true'))"
     assert said_by(f"{imported}\n{promised}") == "exact"
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_found", "expected"),
+    [
+        (TrainerSettings(accelerator="cpu"), 2, []),
+        (TrainerSettings(accelerator="auto"), 0, []),
+        (TrainerSettings(accelerator="auto"), 2, [0, 1]),
+        (TrainerSettings(accelerator="cuda"), 2, [0, 1]),
+        (TrainerSettings(accelerator="cuda", device=1), 2, [1]),
+        (TrainerSettings(accelerator="cuda"), 0, [0]),  # one process says that there is none
+    ],
+)
+def test_processes_may_train_on_the_gpus_that_torch_finds(
+    settings: TrainerSettings, n_found: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin_cuda() -> bool:
+        raise AssertionError("forks could not use CUDA any more")
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_found)
+    monkeypatch.setattr(torch.cuda, "is_available", begin_cuda)
+    assert usable_gpus(settings) == expected

@@ -73,16 +73,15 @@ def test_the_metric_is_that_of_all_cells_or_of_the_target_and_of_the_papers_swee
     asked: tuple[str | None, ...], paper: str | None, chosen: str, tmp_path: Path
 ) -> None:
     """One of the classes is rare, and the paper measures by accuracy however rare it is."""
-    surveyed = []
-    for cell, metric in zip(cells(tmp_path), asked, strict=True):
+    wanted = cells(tmp_path)
+    for cell, metric in zip(wanted, asked, strict=True):
         finish(cell)
-        (found,) = survey([replace(cell, config=replace(cell.config, metric=metric))])
-        found.stored.description |= Classes(("a", "b"), 0.05).plain()
-        surveyed.append(found)
+        cell.config = replace(cell.config, metric=metric)
+        survey([cell])
+        cell.stored.description |= Classes(("a", "b"), 0.05).plain()
     sweep = SweepFile("mine", "title", [{"pretrain": ["none"]}], paper=paper)
-    request = ExpandedSweep([each.cell for each in surveyed], sweep, usual=USUAL)
 
-    assert answers_of_run(request, surveyed).options.measure.name == chosen
+    assert answers_of_run(ExpandedSweep(wanted, sweep, usual=USUAL), wanted).options.measure.name == chosen
 
 
 @pytest.mark.slow

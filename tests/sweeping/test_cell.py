@@ -11,7 +11,7 @@ from scarf_lightning.results import (
     keep_failure,
     note_data,
 )
-from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell, distinct, survey
+from scarf_lightning.sweeping.cell import Cell, State, distinct, survey
 from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell
 from tests.composing import cells_of
 
@@ -27,8 +27,8 @@ def test_settings_are_what_differs_from_defaults_and_from_the_recipe_beside_the_
     asked = ("recipe=practical", "scaling=minmax", "corruption.rate=0.3", "loss.temperature=1.0", "seed=0")
     (cell,) = cells_of(*asked, "finetune.batch_size=64")
 
-    assert cell.settings() == ["corruption.rate", "finetune.batch_size"]
-    assert cells_of("recipe=practical")[0].settings() == cells_of()[0].settings() == []
+    assert cell.settings == ["corruption.rate", "finetune.batch_size"]
+    assert cells_of("recipe=practical")[0].settings == cells_of()[0].settings == []
 
 
 def test_equal_cells_have_one_key_before_their_data_are_known() -> None:
@@ -41,13 +41,23 @@ def test_equal_cells_have_one_key_before_their_data_are_known() -> None:
 
 def test_stores_are_known_once_the_data_are(tmp_path: Path) -> None:
     cell = some_cell(paths=results_in(tmp_path), cache=CacheSettings(3.0))
-    assert (cell.data(), cell.store(), cell.pretraining()) == (None, None, None)
+    survey([cell])
+    assert (cell.data, cell.store, cell.pretraining) == (None, None, None)
 
     note_data(cell.results, cell.source, WDBC, cell.source.stamps())
+    survey([cell])
 
-    store, pretraining = cell.store(), cell.pretraining()
+    store, pretraining = cell.store, cell.pretraining
     assert store.identity["data"] == pretraining.identity["data"] == WDBC.hash
     assert (store.results, pretraining.results, pretraining.max_gb) == (cell.results, cell.results, 3.0)
+    survey([cell])
+    assert cell.store is store, "it is made once"
+
+
+def test_without_a_cache_there_is_no_place_for_a_pretraining() -> None:
+    cell = some_cell(cache=CacheSettings(0.0))
+    cell.locate(WDBC)
+    assert (cell.store is None, cell.pretraining) == (False, None)
 
 
 def test_equal_cells_in_one_results_folder_count_once_with_the_most_trials(tmp_path: Path) -> None:
@@ -68,10 +78,10 @@ def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(n_columns
     """Of 9 columns a rate of 0.1 selects none; so they have one store, and one pre-training."""
     few = some_cell(corruption={"name": "marginal", "rate": 0.1})
     none = some_cell(corruption={"name": "none"}, selection={"name": "exact"})
-    data = KnownData(DATA_HASH, 569, n_columns, n_columns)
-    for of_few, of_none in zip(few.stores(data), none.stores(data), strict=True):
-        assert (of_few.fingerprint == of_none.fingerprint) is is_one
-    assert few.stores(data)[0] is few.stores(data)[0], "it is made once"
+    for cell in (few, none):
+        cell.locate(KnownData(DATA_HASH, 569, n_columns, n_columns))
+    assert (few.folder == none.folder) is is_one
+    assert (few.pretraining.fingerprint == none.pretraining.fingerprint) is is_one
 
 
 @pytest.fixture
@@ -80,10 +90,9 @@ def cell(tmp_path: Path) -> Cell:
     return some_cell("seed=0", trials=3, paths=results_in(tmp_path))
 
 
-def look(cell: Cell) -> SurveyedCell:
-    (found,) = survey([cell])
-    assert found.cell is cell
-    return found
+def state_of(cell: Cell) -> State:
+    survey([cell])
+    return cell.state
 
 
 def fail(cell: Cell) -> None:
@@ -91,9 +100,9 @@ def fail(cell: Cell) -> None:
 
 
 def test_a_cell_that_nobody_has_begun_waits_and_looking_makes_nothing(cell: Cell) -> None:
-    found = look(cell)
+    survey([cell])
 
-    assert (found.state, list(found.rows), found.n_missing, found.failure) == (State.WAITING, [], 3, None)
+    assert (cell.state, list(cell.rows), len(cell.missing), cell.failure) == (State.WAITING, [], 3, None)
     assert not cell.results.exists()
 
 
@@ -111,11 +120,10 @@ def test_a_cell_is_finished_with_all_trials_that_are_asked_for(
 ) -> None:
     finish(cell, trials=trials)
 
-    found = look(cell)
+    survey([cell])
 
-    assert (found.state, found.n_missing) == (state, 3 - len(shown))
-    assert [row["trial"] for row in found.rows] == shown
-    assert found.axes == cell.axes()
+    assert (cell.state, cell.missing) == (state, {0, 1, 2} - {*shown})
+    assert [row["trial"] for row in cell.rows] == shown
 
 
 def test_a_cell_of_a_living_process_is_running_until_it_is_finished(cell: Cell) -> None:
@@ -123,15 +131,14 @@ def test_a_cell_of_a_living_process_is_running_until_it_is_finished(cell: Cell) 
     fail(cell)
 
     with store.claim():
-        assert look(cell).state is State.RUNNING
+        assert state_of(cell) is State.RUNNING
         (token,) = (store.folder / "claim").iterdir()
         os.utime(token, (0, 0))
-        assert look(cell).state is State.FAILED
+        assert state_of(cell) is State.FAILED
 
     finish(cell)
     with store.claim():
-        found = look(cell)
-    assert (found.state, found.failure) == (State.FINISHED, None)
+        assert (state_of(cell), cell.failure) == (State.FINISHED, None)
 
 
 def test_a_cell_that_failed_has_its_failure_whether_its_data_are_known_or_not(cell: Cell) -> None:
@@ -140,13 +147,11 @@ def test_a_cell_that_failed_has_its_failure_whether_its_data_are_known_or_not(ce
             finish(cell, trials=[1])
         fail(cell)
 
-        found = look(cell)
-
-        assert (found.state, str(found.failure), len(found.rows)) == (State.FAILED, "seed=0: why.", n_rows)
+        assert (state_of(cell), str(cell.failure), len(cell.rows)) == (State.FAILED, "seed=0: why.", n_rows)
 
 
 def test_axes_are_what_a_cell_uses() -> None:
-    axes = some_cell(pretrain="none").axes()
+    axes = some_cell(pretrain="none").axes
 
     assert (axes["dataset"], axes["method"], axes["pretrain"]) == ("wdbc", "control", "none")
     assert "corruption" not in axes

@@ -2,11 +2,10 @@
 
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
+from scarf_lightning.engine import hardware
 from scarf_lightning.estimators import load_model
 from scarf_lightning.options import read
 from scarf_lightning.results import is_claimed, known_data, load
@@ -24,9 +23,10 @@ def jobs_of(*cells: Cell) -> list[Job]:
     return make_plan(survey(cells)).jobs
 
 
-def machine(*, exact: bool = True) -> Any:
-    """One on which a trial's numbers do not depend on the trials beside it, or do."""
-    return SimpleNamespace(is_exact=lambda _: exact)
+@pytest.fixture(autouse=True)
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial's numbers do not depend on the trials beside it."""
+    monkeypatch.setattr(hardware, "is_exact", lambda _: True)
 
 
 def scarf_cells() -> list[Cell]:
@@ -54,8 +54,9 @@ def test_a_job_that_others_would_wait_for_is_divided_among_all_workers(
     jobs = []
     for seed, each in enumerate(seconds):
         cell = some_cell(f"seed={seed}", seed=seed, pretrain="none", trials=trials)
-        jobs.append(Job(survey([cell]), {cell.key: each}))
-    with divided(jobs, n_workers, machine(), print) as dealt:
+        cell.seconds = each
+        jobs.append(Job([cell]))
+    with divided(jobs, n_workers) as dealt:
         assert len(dealt) == expected
 
 
@@ -63,29 +64,33 @@ def test_parts_of_a_job_have_its_missing_trials_under_the_claims_of_the_run() ->
     one, other = scarf_cells()
     finish(other, trials=[0, 1, 4])
 
-    with divided(jobs_of(one, other), 3, machine(), print) as dealt:
+    with divided(jobs_of(one, other), 3) as dealt:
         assert [job.trials for job in dealt] == [[0, 1], [2, 3], [4, 5]]
         assert {cell.label for job in dealt for cell in job.cells} == {"method=control", "method=dropout"}
-        places = [one.store(), other.store(), one.pretraining()]
+        places = [one.store, other.store, one.pretraining]
         assert all(place is not None and is_claimed(place.folder, 0.0) for place in places)
     assert not any(place is not None and is_claimed(place.folder, 0.0) for place in places)
 
 
-def test_a_job_is_left_whole_where_numbers_depend_on_the_stack_or_curves_are_live_or_another_has_it() -> None:
+def test_a_job_is_left_whole_where_numbers_depend_on_the_stack_or_curves_are_live_or_another_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cells = scarf_cells()
     logger = replace(cells[0].config.logger, others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})
     logged = [replace(cell, config=replace(cell.config, logger=logger)) for cell in cells]
-    for whole, exact in ((cells, False), (logged, True)):
-        with divided(jobs_of(*whole), 2, machine(exact=exact), print) as dealt:
-            assert [(job.cells, job.trials) for job in dealt] == [(whole, None)]
-    with finish(cells[1], trials=[]).claim(), divided(jobs_of(*cells), 2, machine(), print) as dealt:
+    with divided(jobs_of(*logged), 2) as dealt:
+        assert [(job.cells, job.trials) for job in dealt] == [(logged, None)]
+    with finish(cells[1], trials=[]).claim(), divided(jobs_of(*cells), 2) as dealt:
+        assert [job.trials for job in dealt] == [None]
+    monkeypatch.setattr(hardware, "is_exact", lambda _: False)
+    with divided(jobs_of(*cells), 2) as dealt:
         assert [job.trials for job in dealt] == [None]
 
 
 def test_the_run_notes_the_data_before_it_divides() -> None:
     (cell, _) = cells = scarf_cells()
     assert known_data(cell.results, cell.source) is None
-    with divided(jobs_of(*cells), 2, machine(), print):
+    with divided(jobs_of(*cells), 2):
         assert known_data(cell.results, cell.source) is not None
 
 
@@ -127,7 +132,8 @@ def test_a_job_comes_back_as_it_was_written_and_those_of_another_sweep_stay(tmp_
 
     for file, cells in zip(files[0], dealt, strict=True):
         # `some_cell` leaves options out that a job reads.
-        assert read_job(file) == [replace(cell, config=read(asdict(cell.config))) for cell in cells]
+        expected = [vars(replace(cell, config=read(asdict(cell.config)))) for cell in cells]
+        assert [vars(cell) for cell in read_job(file)] == expected
     forget(folders[0])
     assert list((tmp_path / "chunks").iterdir()) == folders[1:]
     forget(folders[1])

@@ -2,21 +2,22 @@ import socket
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
 import scarf_lightning.sweeping.run as running
 from scarf_lightning.cli import show
-from scarf_lightning.cli.running import OwnTraining
+from scarf_lightning.cli.running import load_training
 from scarf_lightning.cli.show import Terminal
+from scarf_lightning.engine import hardware
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.options.run_settings import PathSettings
 from scarf_lightning.results import (
@@ -27,7 +28,7 @@ from scarf_lightning.results import (
     pretraining_identity,
     read_failure,
 )
-from scarf_lightning.sweeping.cell import Cell, SurveyedCell, survey
+from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
 from scarf_lightning.sweeping.jobs import launch_by
@@ -42,18 +43,14 @@ ENDED = "A job ended early; the same command goes on where it did. "
 pytestmark = pytest.mark.usefixtures("in_tmp")
 
 
-class Shown(Terminal):
-    """Says what was found, and not what goes on meanwhile."""
-
-    def doing(self, what: str) -> AbstractContextManager[object]:
-        return nullcontext()
-
-
 def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, list[list[tuple[str, ...]]]]:
     """The exit status, and what was launched, a job a group of cells that share something."""
     launcher = FakeLauncher(train)
+    launch: Any = partial(launch_by, launcher)
     try:
-        run(ExpandedSweep(cells, **request), OwnTraining(), Shown(), partial(launch_by, launcher))  # type: ignore[arg-type]
+        # What goes on meanwhile is not shown.
+        with patch.object(running, "doing", nullcontext):
+            run(ExpandedSweep(cells, **request), load_training, Terminal(), launch)
     except UnfinishedError as error:
         print(error, file=sys.stderr)
         return error.status, launcher.launched
@@ -87,7 +84,7 @@ def launching(monkeypatch: pytest.MonkeyPatch, launch: Any) -> None:
 def test_a_run_is_surveyed_before_and_after(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     surveys = list[int]()
 
-    def counted(cells: list[Cell]) -> list[SurveyedCell]:
+    def counted(cells: list[Cell]) -> Sequence[Cell]:
         surveys.append(len(cells))
         return survey(cells)
 
@@ -99,9 +96,9 @@ def test_a_run_is_surveyed_before_and_after(workers: int, monkeypatch: pytest.Mo
     def train(its: list[Cell], trials: object) -> None:
         finish(*its)
 
-    training: Any = SimpleNamespace(imported=lambda: train, gpus=lambda _: [], is_exact=lambda _: False)
+    monkeypatch.setattr(hardware, "is_exact", lambda _: False)
 
-    run(ExpandedSweep(cells), training, Terminal())
+    run(ExpandedSweep(cells), lambda: train, Terminal())
 
     assert surveys == [3, 2]
 

@@ -13,7 +13,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping import slurm
-from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.jobs import read_job
 from scarf_lightning.sweeping.plan import Job
 from scarf_lightning.sweeping.slurm import Detached, Slurm, SlurmOptions, is_in_queue
@@ -70,20 +70,19 @@ def cells(n: int) -> list[Cell]:
     return [some_cell(f"seed={seed}", seed=seed) for seed in range(n)]
 
 
-def launch(
-    n: int, said: list[str] | None = None, seconds: float = 1.0, *, finishes: bool = True, **chosen: Any
-) -> None:
+def launch(n: int, seconds: float = 1.0, *, finishes: bool = True, **chosen: Any) -> None:
     """A command with so many cells, of so many expected seconds each; its tasks end a trial, or none."""
     options = SlurmOptions(**{"least_min": 0.0} | chosen)
-    jobs = [Job(survey([cell]), {cell.key: seconds}) for cell in cells(n)]
+    jobs = [Job([cell]) for cell in cells(n)]
+    for job in jobs:
+        job.cells[0].seconds = seconds
     if finishes:
         finish(jobs[0].cells[0], trials=[0])
-    Slurm(options, ["seed=0,1"], (said if said is not None else []).append)(jobs)
+    Slurm(options, ["seed=0,1"])(jobs)
 
 
-def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs) -> None:
-    said: list[str] = []
-    launch(2, said, partition="fast", mem_gb=1.5, sbatch=["--exclude=n7"])
+def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs, capsys: pytest.CaptureFixture[str]) -> None:
+    launch(2, partition="fast", mem_gb=1.5, sbatch=["--exclude=n7"])
 
     (submitted,) = programs.calls("sbatch")
     asked = {argument.partition("=")[0]: argument.partition("=")[2] for argument in submitted[:-1]}
@@ -92,7 +91,7 @@ def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs) -> None
     assert asked["--exclude"] == "n7"
     assert "--requeue" in asked
     assert [call[-1] for call in programs.calls("squeue")] == [f"--name={asked['--job-name']}"] * 4
-    assert said == ["The job array has 2 tasks."]
+    assert capsys.readouterr().err == "The job array has 2 tasks.\n"
     assert not Path("results/chunks").exists()
 
 
@@ -136,14 +135,16 @@ def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
     )
 
 
-def test_an_array_in_the_queue_is_waited_for_before_another_is_submitted(programs: Programs) -> None:
+def test_an_array_in_the_queue_is_waited_for_before_another_is_submitted(
+    programs: Programs, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(Detached):
         launch(2, finishes=False, detach=True)
-    said: list[str] = []
-    launch(2, said)
+    capsys.readouterr()
+    launch(2)
 
     assert len(programs.calls("sbatch")) == 1
-    (sentence,) = said
+    sentence = capsys.readouterr().err
     assert re.match(r"Waiting for the job array scarf-\w+, which an earlier command left", sentence)
     assert not Path("results/chunks").exists()
 

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
+from scarf_lightning.engine import hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping import workers
@@ -33,53 +34,59 @@ def jobs(n: int) -> list[Job]:
     return make_plan(survey(cells)).jobs
 
 
-def machine(n_gpus: int = 1, *, exact: bool = False) -> Any:
-    """The training of a machine with GPUs."""
-    return SimpleNamespace(
-        gpus=lambda settings: [] if settings.accelerator == "cpu" else list(range(n_gpus)), is_exact=lambda _: exact
-    )
-
-
 @pytest.fixture
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four cores, ten times the memory of a worker, no GPU, and numbers that depend on the stack."""
+    monkeypatch.setattr(hardware, "is_exact", lambda _: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(workers, "usable_cores", lambda: 4)
     monkeypatch.setattr(workers, "free_memory", lambda: [10 * workers.BYTES_A_WORKER])
     monkeypatch.setattr(workers, "START_UP", 1e-6)
 
 
-def number(n_cells: int, training: Any = None, **chosen: Any) -> int:
+def number(n_cells: int, **chosen: Any) -> int:
     """Of workers for so many cells of two trials each."""
     config = some_config(**{"trainer": ON_CPU} | chosen)
-    return len(crew(config, Plan([], jobs(n_cells)), training or machine()))
+    return len(crew(config, Plan([], jobs(n_cells))))
 
 
 @pytest.mark.usefixtures("four_cores")
 @pytest.mark.parametrize(
-    ("n_cells", "training", "chosen", "expected"),
+    ("n_cells", "chosen", "expected"),
     [
         # One a core, and none without a cell to train.
-        (10, machine(), {}, 4),
-        (3, machine(), {}, 3),
-        (10, machine(), {"workers": 7}, 7),
-        (3, machine(), {"workers": 7}, 3),
-        (10, machine(), {"workers": 1}, 1),
-        # Where numbers do not depend on it, one a trial: these cells have two.
-        (1, machine(exact=True), {}, 2),
-        (3, machine(exact=True), {"workers": 7}, 6),
-        (5, machine(exact=True), {}, 4),
-        # One a GPU, where GPUs train.
-        (10, machine(1), {"trainer": ON_ANY}, 1),
-        (10, machine(3), {"trainer": ON_ANY}, 3),
-        (2, machine(3), {"trainer": ON_ANY}, 2),
-        (10, machine(3), {"trainer": ON_ANY, "workers": 2}, 2),
+        (10, {}, 4),
+        (3, {}, 3),
+        (10, {"workers": 7}, 7),
+        (3, {"workers": 7}, 3),
+        (10, {"workers": 1}, 1),
         # Threads are of one process.
-        (10, machine(), {"trainer": TrainerSettings(accelerator="cpu", threads=2)}, 1),
+        (10, {"trainer": TrainerSettings(accelerator="cpu", threads=2)}, 1),
     ],
 )
-def test_there_are_as_many_as_cores_gpus_and_cells_allow(
-    n_cells: int, training: Any, chosen: dict[str, Any], expected: int
+def test_there_are_as_many_as_cores_and_cells_allow(n_cells: int, chosen: dict[str, Any], expected: int) -> None:
+    assert number(n_cells, **chosen) == expected
+
+
+@pytest.mark.usefixtures("four_cores")
+@pytest.mark.parametrize(("n_cells", "wanted", "expected"), [(1, None, 2), (3, 7, 6), (5, None, 4)])
+def test_there_is_one_a_trial_where_numbers_do_not_depend_on_it(
+    n_cells: int, wanted: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert number(n_cells, training, **chosen) == expected
+    """These cells have two."""
+    monkeypatch.setattr(hardware, "is_exact", lambda _: True)
+    assert number(n_cells, workers=wanted) == expected
+
+
+@pytest.mark.usefixtures("four_cores")
+@pytest.mark.parametrize(
+    ("n_cells", "n_gpus", "wanted", "expected"), [(10, 1, None, 1), (10, 3, None, 3), (2, 3, None, 2), (10, 3, 2, 2)]
+)
+def test_there_is_one_a_gpu_where_gpus_train(
+    n_cells: int, n_gpus: int, wanted: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
+    assert number(n_cells, trainer=ON_ANY, workers=wanted) == expected
 
 
 @pytest.mark.usefixtures("four_cores")
@@ -125,7 +132,6 @@ def training(
     log: Log,
     n: int,
     then: Callable[[Cell], object] = lambda cell: None,
-    say: Callable[[str], None] = print,
     gpus: Sequence[int] = (),
 ) -> Iterator[Workers]:
     """Workers that write down which process trains which cell."""
@@ -135,8 +141,7 @@ def training(
             log.add(os.getpid(), cell.config.seed)
             then(cell)
 
-    training: Any = SimpleNamespace(imported=lambda: train)
-    with Workers(gpus or [None] * n, training, say) as workers:
+    with Workers(gpus or [None] * n, train) as workers:
         yield workers
 
 
@@ -173,20 +178,20 @@ def test_each_worker_trains_on_a_gpu_of_its_own(log: Log) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_worker_that_is_ended_is_named_and_the_other_jobs_are_trained(number: signal.Signals, log: Log) -> None:
-    said: list[str] = []
-
+def test_a_worker_that_is_ended_is_named_and_the_other_jobs_are_trained(
+    number: signal.Signals, log: Log, capsys: pytest.CaptureFixture[str]
+) -> None:
     def die(cell: Cell) -> None:
         if cell.config.seed == 1:
             os.kill(os.getpid(), number)
             time.sleep(60)
 
-    with training(log, 2, die, said.append) as run:
+    with training(log, 2, die) as run:
         run.train(jobs(5))
         run.train(jobs(1))  # the run launches cells again that are not finished
 
     assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 2, 3, 4]
-    (sentence,) = said
+    sentence = capsys.readouterr().err
     assert sentence.startswith("A worker ended early (")
     assert "workers=1" in sentence
 

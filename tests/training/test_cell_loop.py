@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli.running import OwnTraining
+from scarf_lightning.cli.running import load_training
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
@@ -47,7 +47,7 @@ def ran(folder: Path, *asked: str) -> str:
         for job in jobs:
             loop.train(job.cells)
 
-    run(ExpandedSweep(list(cells)), OwnTraining(), Terminal(), launch)
+    run(ExpandedSweep(list(cells)), load_training, Terminal(), launch)
     return shown.getvalue()
 
 

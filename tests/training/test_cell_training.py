@@ -9,7 +9,7 @@ import pytest
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
 from scarf_lightning.randomness import Purpose, Streams
-from scarf_lightning.results import read_cell
+from scarf_lightning.results import CellStore, read_cell
 from scarf_lightning.training import CellTraining
 from tests.composing import config_of
 from tests.short_training import training_of
@@ -17,13 +17,12 @@ from tests.short_training import training_of
 
 def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table, tmp_path: Path) -> None:
     training = training_of(config_of("pretrain=scarf", "trials=2"), wdbc)
-    asked = CellTraining.prepare(training.config, wdbc, training.hardware, tmp_path)
-    asked = replace(asked, notes=["one column is constant"])
-    assert asked.store is not None
+    store = CellStore(tmp_path, {"data": wdbc.hash})
+    asked = CellTraining.prepare(training.config, wdbc, training.hardware, store=store)
 
-    asked.describe(["pretrain=scarf"])
+    replace(asked, notes=["one column is constant"]).describe(["pretrain=scarf"])
 
-    described = read_cell(asked.store.folder).description
+    described = read_cell(store.folder).description
     assert described["overrides"] == ["pretrain=scarf"]
     assert described["reading"] == wdbc.report(["one column is constant"])
     assert described["config"]["trials"] == 2

@@ -7,15 +7,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import torch
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fit import Fit
-from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
-from scarf_lightning.training import CellTraining
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.short_training import short, trained
@@ -148,15 +145,6 @@ def test_a_damaged_trial_is_trained_again(
     assert pretrained_trials == [[1]]
     same(again, copied)
     assert file.read_bytes() == whole
-
-
-def test_a_cache_of_size_zero_keeps_and_reads_none(wdbc: Table, tmp_path: Path) -> None:
-    for size, keeps in (("0", False), ("1", True)):
-        training = CellTraining.prepare(
-            config_of(f"cache.max_gb={size}"), wdbc, Hardware(torch.device("cpu")), tmp_path
-        )
-        assert (training.pretrained is not None) == keeps
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_another_process_trained_while_this_one_waited_is_taken_from_it(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.cli.running import OwnTraining
+from scarf_lightning.cli.running import load_training
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.sources import FileSource, open_source
 from scarf_lightning.data.table import Table
@@ -253,5 +253,5 @@ class TestConfiguration:
 
         cells = cells_of("dataset=csv", *asked.split())
         with pytest.raises(UsageError, match=said):
-            run(ExpandedSweep(cells), OwnTraining(), Terminal(), partial(launch_by, NoLauncher()))  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), load_training, Terminal(), partial(launch_by, NoLauncher()))  # type: ignore[arg-type]
         assert list(tmp_path.iterdir()) == [tmp_path / "t.csv"]
