@@ -216,7 +216,7 @@ def read_results(
             # The store may hold more trials than are wanted, or lack some in between.
             rows = [stored.rows[trial] for trial in range(cell.trials) if trial in stored.rows]
             damaged |= stored.damaged
-            if stored.description is not None:
+            if stored.description:
                 targets[label] = stored.target
         rows_of_cells.append(rows)
     cells = _frame_of_cells(wanted, rows_of_cells)
@@ -287,7 +287,7 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     readable: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
     for place, stored in described_cells(results):
-        if stored.description is None:
+        if not stored.description:
             damaged |= stored.damaged
         else:
             readable.append((place, stored))
@@ -295,14 +295,12 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     if not cells:
         raise no_results(results, damaged, sentences)
 
-    described = [(folder, stored) for folder, stored in cells if stored.description is not None]
-    described.sort(key=lambda each: _place(each[1].described))
     tables: dict[tuple[str, str], set[str]] = {}
-    for _, stored in described:
-        tables.setdefault(_reading(stored.described), set()).add(stored.described["identity"]["data"])
+    for _, stored in cells:
+        tables.setdefault(_reading(stored.description), set()).add(stored.description["identity"]["data"])
     wanted = []
-    for folder, stored in described:
-        cell, name = stored.described, stored.described["dataset"]
+    for folder, stored in sorted(cells, key=lambda each: _place(each[1].description)):
+        cell, name = stored.description, stored.description["dataset"]
         if len(tables[_reading(cell)]) > 1:
             name = f"{name} ({cell['identity']['data'][:6]})"
         asked = _asked(cell["overrides"]).get("trials", "")

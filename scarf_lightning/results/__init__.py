@@ -3,7 +3,6 @@
 from .claims import (
     Claim,
     LostClaimError,
-    claim,
     folder_time,
     give_back,
     is_claimed,
@@ -15,9 +14,7 @@ from .identity import (
     columns,
     fingerprint,
     identity,
-    is_of_reading,
     pretraining_identity,
-    with_reading,
 )
 from .loading import (
     StoredCell,
@@ -66,7 +63,6 @@ __all__ = (
     "StoredCell",
     "StoredTrial",
     "check_folder",
-    "claim",
     "columns",
     "described_cells",
     "few_steps_note",
@@ -76,7 +72,6 @@ __all__ = (
     "give_back",
     "identity",
     "is_claimed",
-    "is_of_reading",
     "keep_failure",
     "keep_looks",
     "known_data",
@@ -95,7 +90,6 @@ __all__ = (
     "read_looks",
     "read_predictions",
     "source_commit",
-    "with_reading",
     "work_under_claims_of",
     "write_whole",
 )

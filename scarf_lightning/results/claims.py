@@ -102,8 +102,8 @@ class Claim:
 
 
 @contextmanager
-def claim(folder: Path) -> Iterator[Claim | None]:
-    """The claim to a folder while the block runs, or None if a living process holds it."""
+def claim(folder: Path, *, waits: bool = False) -> Iterator[Claim | None]:
+    """The claim to a folder while the block runs, or None if a living process holds it; ``waits`` until it is free."""
     refuse_links(folder, folder / FOLDER)
     for path in _tokens(folder) if _run else ():
         if path.name.startswith(_run):
@@ -113,7 +113,8 @@ def claim(folder: Path) -> Iterator[Claim | None]:
     held = Claim(folder, token)
     _held.add(token)
     try:
-        acquired = _create(folder, token) or _take_over(folder, token)
+        while not (acquired := _create(folder, token) or _take_over(folder, token)) and waits:
+            time.sleep(LOOK_EVERY)
         if acquired:
             held.keep()
         yield held if acquired else None
@@ -127,17 +128,6 @@ def work_under_claims_of(parent: int) -> None:
     neither renews nor releases them."""
     global _run
     _run = f"{parent}.{_started(parent)}.{_process_space()}."
-
-
-@contextmanager
-def claim_when_free(folder: Path) -> Iterator[Claim]:
-    """The claim to a folder; waits until it is free."""
-    while True:
-        with claim(folder) as held:
-            if held is not None:
-                yield held
-                return
-        time.sleep(LOOK_EVERY)
 
 
 def give_back(folder: Path) -> None:

@@ -20,11 +20,7 @@ PROBE = 1_000_000
 
 
 class DamagedRecordError(Exception):
-    """A record cannot be used; the message says why. What it quotes of the record can be written anywhere."""
-
-    def __init__(self, why: str) -> None:
-        # JSON may hold half a character.
-        super().__init__(why.encode("utf-8", "backslashreplace").decode("utf-8"))
+    """A record cannot be used; the message says why."""
 
 
 class OtherVersionError(DamagedRecordError):
@@ -75,14 +71,12 @@ def read_bytes(path: Path | str, size: int) -> bytes:
     """
     try:
         with open_regular(path) as file:
-            there = os.fstat(file.fileno()).st_size
-            if there > size:
-                raise ValueError(f"it is larger than {size:,} bytes")
-            return file.read(there)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise FileNotFoundError(*error.args) from error
+            content = file.read(size + 1)
+        if len(content) > size:
+            raise ValueError(f"it is larger than {size:,} bytes")
+        return content
     except OSError as error:
-        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+        if error.errno not in (errno.ELOOP, errno.ENXIO):
             raise
         raise DamagedRecordError(f"{Path(path).name} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -180,16 +174,12 @@ def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
 
 
 def remove_unfinished(folder: Path, now: float) -> None:
-    """Remove the temporary files of killed processes. Writing takes seconds, so those older than an hour are dead."""
-    remove_older(folder, f"{UNFINISHED}*", now - HOUR)
-
-
-def remove_older(folder: Path, pattern: str, than: float) -> None:
-    """Remove files and folders of names like this that were last changed before ``than``, by the folder's clock."""
-    for path in folder.glob(pattern):
+    """Remove the temporary files of killed processes. Writing takes seconds, so those older than an hour are dead, by
+    the folder's clock."""
+    for path in folder.glob(f"{UNFINISHED}*"):
         with suppress(FileNotFoundError):
             # Finished, or removed by another process.
-            if path.stat().st_mtime < than:
+            if path.stat().st_mtime < now - HOUR:
                 remove(path)
 
 

@@ -51,7 +51,9 @@ def pretraining_identity(config: Config, data_hash: str) -> Row:
     used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
     if not config.pretrain.probe:
         used = [each for each in used if each.name != "pretrain.probe"]
-    if not _pretrains_by_labels(config):
+    # By its pretext, or by the probes in its curves.
+    sees_labels = config.is_pretrained and (config.pretrain.probe or config.part("pretrain").uses_labels)
+    if not sees_labels:
         return _fields(config, data_hash, used)
     # The cell itself says whether anything validates, and so whether the share that does is used.
     label_options = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
@@ -62,13 +64,6 @@ def pretraining_identity(config: Config, data_hash: str) -> Row:
     if config.regime.get("validation") == "inside":
         fields["watched from"] = str(config.watched_from)
     return fields
-
-
-def _pretrains_by_labels(config: Config) -> bool:
-    """Tell whether a cell's pre-training depends on labels: by its pretext, or by the probes in its curves."""
-    if not config.is_pretrained:
-        return False
-    return bool(config.pretrain.probe) or bool(config.part("pretrain").uses_labels)
 
 
 @derived
@@ -82,23 +77,18 @@ def columns(config: Config) -> Row:
 
     Options of reading are among them if they are set, such as ``dataset.drop``.
     """
-    return _option_columns(config) | reading_columns(vars(config.dataset))
+    # They describe a cell and are no part of its identity. The hash of the table holds what they do to it, so two ways
+    # of asking for one table are one cell, and a cell keeps its fingerprint whether or not its reading is described.
+    # An option that does nothing is left out, as it is from results that are older than the option.
+    dataset = vars(config.dataset)
+    reading = {f"dataset.{name}": as_column(dataset[name]) for name in READING if dataset.get(name) not in (None, [])}
+    return _option_columns(config) | reading
 
 
 @derived
 def _option_columns(config: Config) -> Row:
     """Those of `columns` that are not of reading."""
     return {each.name: as_column(_plain(each.value)) for each in used_options(config)}
-
-
-def reading_columns(dataset: Fields) -> Row:
-    """The options of reading that are set among those of a dataset, as columns of results.
-
-    They describe a cell and are no part of its identity. The hash of the table holds what they do to it, so two ways
-    of asking for one table are one cell, and a cell keeps its fingerprint whether or not its reading is described.
-    """
-    # An option that does nothing is left out, as it is from results that are older than the option.
-    return {f"dataset.{name}": as_column(dataset[name]) for name in READING if dataset.get(name) not in (None, [])}
 
 
 def is_of_reading(column: str) -> bool:

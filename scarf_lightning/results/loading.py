@@ -17,7 +17,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from itertools import chain
@@ -26,12 +26,12 @@ from statistics import median
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import RecordWarning, UsageError, counted, enumeration
+from ..errors import RecordWarning, UsageError, counted
 from ..metrics import METRICS
 from ..options.paths import expanded
 from .files import DamagedRecordError
 from .identity import NOT_OPTIONS, SCIENCE_VERSION, with_reading
-from .records import PREDICTIONS, WEIGHTS, Arrays, Fields, Row, fields_of, from_json, read_file
+from .records import PREDICTIONS, WEIGHTS, Arrays, Fields, Row, from_json, parsed, read_file
 from .store import (
     CURVE,
     CURVES,
@@ -59,6 +59,13 @@ FIRST_COLUMNS = (
     "fingerprint", "science",
 )  # fmt: skip
 """The order of the first columns."""
+OPTION_DTYPES = {
+    frozenset({int}): "Int64",
+    frozenset({bool}): "boolean",
+    frozenset({float}): "float64",
+    frozenset({int, float}): "float64",
+}
+"""The type of a column of options by those of its values; others are objects."""
 FEW_STEPS = 100
 """Measured: with fewer steps networks lose accuracy. On iris it is 0.74 after 5 steps and 0.90 after 100."""
 LONGER = {
@@ -121,13 +128,6 @@ class StoredTrial:
         return trials
 
 
-@dataclass(frozen=True)
-class Environment:
-    """The field of an environment that readers rely on."""
-
-    packages: dict[str, Any] = field(default_factory=dict)
-
-
 def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = None) -> "pd.DataFrame":
     """The results in a folder, or those of the cells with these fingerprints, a row for each trial.
 
@@ -155,14 +155,14 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     for place, stored in described_cells(folder, fingerprints):
         _warn(stored)
         damaged |= stored.damaged
-        if stored.description is not None:
+        if stored.description:
             cells.append((place, stored))
     newest, sentences = newest_versions(cells) if fingerprints is None else (cells, [])
     for sentence in sentences if newest else ():
         warnings.warn(sentence, RecordWarning, stacklevel=2)
     rows = list[Row]()
     for _, stored in newest:
-        description = stored.described
+        description = stored.description
         shared = {name: description[name] for name in ("dataset_id", "dataset", "fingerprint")}
         shared |= {"science": description["identity"].get("science"), **description["options"]}
         rows += [shared | row for row in stored.in_order]
@@ -184,7 +184,7 @@ def described_cells(folder: Path, fingerprints: Iterable[str] | None = None) -> 
         if fingerprint not in known:
             raise _no_cell(folder / fingerprint)
         stored = read_cell(folder / fingerprint)
-        if stored.description is not None or stored.damaged:
+        if stored.description or stored.damaged:
             yield folder / fingerprint, stored
 
 
@@ -195,10 +195,7 @@ def no_results(folder: Path, damaged: Damage, others: Sequence[str] = ()) -> Usa
         return UsageError(f"{folder} holds no results of this version. {' '.join(others)}")
     if damaged:
         path, reason = next(iter(damaged.items()))
-        return UsageError(
-            f"{folder} holds no results that can be used: of {counted(len(damaged), 'record')} that are damaged or "
-            f"closed the first is {path}: {reason}."
-        )
+        return UsageError(f"{folder} holds no results that can be used: {path}: {reason}.")
     return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
 
 
@@ -208,10 +205,10 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description is damaged.
     """
-    stored = _described(expanded(results) / fingerprint)
+    stored = _described(results, fingerprint)
     curves = read_curves(stored)
     _warn(stored)
-    return StoredCell(fingerprint, stored.described, _as_table(stored.in_order), curves)
+    return StoredCell(fingerprint, stored.description, _as_table(stored.in_order), curves)
 
 
 def load_trials(fingerprint: str, results: str | Path = "results") -> list[StoredTrial]:
@@ -222,14 +219,13 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
     """
     from safetensors.numpy import load
 
-    stored = _described(expanded(results) / fingerprint, hashes=True)
+    stored = _described(results, fingerprint, hashes=True)
     _warn(stored)
     trials: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
         try:
-            vectors = read_file(stack, table, PREPROCESSING, load)
             weights = read_file(stack, table, WEIGHTS, load) if WEIGHTS in table["files"] else {}
-            of_stack = StoredTrial.of_stack(table["trials"], vectors, weights)
+            of_stack = StoredTrial.of_stack(table["trials"], read_file(stack, table, PREPROCESSING, load), weights)
         # Its arrays are of fewer trials.
         except (DamagedRecordError, IndexError) as error:
             raise UsageError(f"{stack} cannot be used: {error}.") from error
@@ -250,7 +246,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     """
     import pandas as pd
 
-    stored = _described(expanded(results) / fingerprint)
+    stored = _described(results, fingerprint)
     predictions = read_predictions(stored)
     _warn(stored)
     if not predictions:
@@ -259,11 +255,9 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
             "keep_predictions_mb."
         )
     frames = []
-    for _, each in sorted(predictions.items()):
-        frame = each.target.frame(each.labels, each.values)
-        frame.insert(0, "row", each.rows)
-        frame.insert(0, "trial", each.trial)
-        frames.append(frame)
+    for trial, each in sorted(predictions.items()):
+        place = pd.DataFrame({"trial": trial, "row": each.rows})
+        frames.append(place.join(each.target.frame(each.labels, each.values)))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -282,7 +276,8 @@ def read_environments(stored: Stored) -> list[Row]:
 
     def parse(content: bytes) -> Row:
         environment = from_json(content, ENVIRONMENT)
-        fields_of(Environment, environment)
+        # Readers rely on no other field.
+        parsed(dict[str, Any], environment.get("packages", {}), "packages")
         return environment
 
     return stack_files(stored, ENVIRONMENT, parse)
@@ -290,7 +285,7 @@ def read_environments(stored: Stored) -> list[Row]:
 
 def read_predictions(stored: Stored) -> dict[int, Predictions]:
     """The predictions of a cell by trial."""
-    if stored.description is None:
+    if not stored.description:
         return {}
     target = stored.target
 
@@ -301,10 +296,11 @@ def read_predictions(stored: Stored) -> dict[int, Predictions]:
     return {each.trial: each for each in reversed(list(chain(*stack_files(stored, PREDICTIONS, parse))))}
 
 
-def _described(cell: Path, *, hashes: bool = False) -> Stored:
+def _described(results: str | Path, fingerprint: str, *, hashes: bool = False) -> Stored:
     """A described cell of the store."""
+    cell = expanded(results) / fingerprint
     stored = read_cell(cell, hashes=hashes)
-    if stored.description is None:
+    if not stored.description:
         _warn(stored)
         raise _no_cell(cell)
     return stored
@@ -326,18 +322,9 @@ def _as_table(rows: Sequence[Row], always: Sequence[str] = ()) -> "pd.DataFrame"
     dtypes, columns = dtypes_of_columns() | {"dataset_id": "Int64"}, {}
     for name in dict.fromkeys([*first, *names]):
         values = [row.get(name) for row in rows]
-        columns[name] = pd.Series(values, dtype=dtypes.get(name) or _dtype_of(values))
+        types = frozenset(map(type, values)) - {NoneType}
+        columns[name] = pd.Series(values, dtype=dtypes.get(name) or OPTION_DTYPES.get(types, "object"))
     return pd.DataFrame(columns)
-
-
-def _dtype_of(values: Sequence[Any]) -> str:
-    """The type of a column of options: one with gaps for whole numbers and truth values."""
-    types = {type(value) for value in values} - {NoneType}
-    if types == {int}:
-        return "Int64"
-    if types == {bool}:
-        return "boolean"
-    return "float64" if types and types <= {int, float} else "object"
 
 
 def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":
@@ -356,10 +343,10 @@ def _fingerprints(folder: Path) -> list[str]:
     Raises:
         UsageError: the folder cannot be read.
     """
+    if not folder.is_dir():
+        return []
     try:
         return sorted(path.name for path in folder.iterdir() if FINGERPRINT.fullmatch(path.name))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}; name another folder.") from error
 
@@ -373,31 +360,29 @@ def _no_cell(cell: Path) -> UsageError:
 
 def newest_versions(cells: Cells) -> tuple[Cells, list[str]]:
     """The cells among these that are of the newest versions, and a sentence on the others, if there are any."""
-    of_this_science = [each for each in cells if each[1].described["identity"].get("science") == SCIENCE_VERSION]
-    of_this_data = _written_last(of_this_science, "data", _question)
-    newest = _written_last(of_this_data, "plugins", _options)
-    left_out = {
-        "of another science version": len(cells) - len(of_this_science),
-        "of an earlier content of their data": len(of_this_science) - len(of_this_data),
-        "of an earlier plugin": len(of_this_data) - len(newest),
-    }
-    reasons = [f"{counted(number, 'cell')} {which}" for which, number in left_out.items() if number]
-    return newest, [f"Left out: {enumeration(reasons)}. Their commands train them anew."] if reasons else []
+    of_this_science = [each for each in cells if each[1].description["identity"].get("science") == SCIENCE_VERSION]
+    newest = _written_last(_written_last(of_this_science, "data", _question), "plugins", _options)
+    if len(newest) == len(cells):
+        return newest, []
+    return newest, [
+        f"Left out: {counted(len(cells) - len(newest), 'cell')} of another science version, of an earlier content of "
+        "the data, or of an earlier plugin. Their commands train them anew."
+    ]
 
 
 def _written_last(cells: Cells, field: str, thing: Callable[[Stored], str]) -> Cells:
     """The cells whose version of a ``thing``, which a ``field`` of their identity holds, was written last."""
-    versions = [(thing(stored), _text(stored.described["identity"].get(field))) for _, stored in cells]
-    last: dict[str, tuple[float, str]] = {}
+    versions = [(thing(stored), _text(stored.description["identity"].get(field))) for _, stored in cells]
+    last: dict[str, tuple[str, str]] = {}
     # Of two versions that were written at one time the last by name is the newest.
     for (_, stored), (name, version) in zip(cells, versions, strict=True):
-        last[name] = max(last.get(name, (0.0, "")), (stored.written, version))
+        last[name] = max(last.get(name, ("", "")), (stored.written, version))
     return [cell for cell, (name, version) in zip(cells, versions, strict=True) if version == last[name][1]]
 
 
 def _question(stored: Stored) -> str:
     """The question that a dataset poses: its target, and the columns by which its rows are read and split."""
-    described, config = stored.described, stored.described["config"]
+    described, config = stored.description, stored.description["config"]
     # Cells that differ in a column of reading are different cells, and no versions of one.
     reading = {name: value for name, value in described["options"].items() if name.startswith("dataset.")}
     named = [described.get(name) for name in ("dataset", "dataset_id", "source")]
@@ -407,7 +392,7 @@ def _question(stored: Stored) -> str:
 
 def _options(stored: Stored) -> str:
     """The options of a cell that differ from their defaults, and the names of its plugins."""
-    identity = stored.described["identity"]
+    identity = stored.description["identity"]
     options = {name: value for name, value in identity.items() if name not in NOT_OPTIONS}
     plugins = identity.get("plugins")
     return _text([options, sorted(plugins) if isinstance(plugins, dict) else []])
@@ -415,7 +400,7 @@ def _options(stored: Stored) -> str:
 
 def _text(value: Any) -> str:
     """A value as a text that is equal for equal values."""
-    return json.dumps(value, sort_keys=True, default=str)
+    return json.dumps(value, sort_keys=True)
 
 
 def few_steps_note(cells: Sequence[Sequence[Fields]]) -> list[str]:

@@ -14,14 +14,13 @@ runs that end at once do not mix their lines; a line that a crash has cut is lef
 import json
 import socket
 import traceback
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import RecordWarning, UsageError, explained
+from ..errors import UsageError, explained
 from .files import DamagedRecordError, read_bytes, refuse_links, write_whole
 from .records import MOST_JSON, Row, fields_of, from_json, read_sealed, sealed
 
@@ -85,19 +84,18 @@ class Failure:
         return f"{self.cell} failed on {self.host}:\n{self.error}" if is_traceback else f"{self.cell}: {self.error}"
 
 
-def known_data(results: Path, source: HasStamps) -> KnownData | None:
-    """Notes on data whose files have not changed since they were read.
+def _note(results: Path, kind: str, key: str) -> Path:
+    """The file of a note."""
+    return results / kind / f"{key}.json"
 
-    A note that cannot be used counts as none, and a warning names it.
-    """
-    stamps, path = _plain(source.stamps()), _note(results, source.key)
+
+def known_data(results: Path, source: HasStamps) -> KnownData | None:
+    """Notes on data whose files have not changed since they were read. A note that cannot be used counts as none."""
+    stamps, path = _plain(source.stamps()), _note(results, "datasets", source.key)
     try:
         note = fields_of(DataNote, read_sealed(path)) if stamps else None
-    except FileNotFoundError:
-        return None
-    except DamagedRecordError as error:
-        # Once for all who look.
-        warnings.warn(f"{path} is left out: {error}; the data are loaded again.", RecordWarning, stacklevel=1)
+    except (FileNotFoundError, DamagedRecordError):
+        # The data are loaded again.
         return None
     return note.data if note and note.files == stamps else None
 
@@ -111,18 +109,18 @@ def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequen
         return
     # A note spares a later run the reading. Without a right to write into the folder of another user, none is kept.
     with suppress(PermissionError):
-        write_whole(_note(results, source.key), sealed(asdict(DataNote(data, _plain(stamps)))))
+        write_whole(_note(results, "datasets", source.key), sealed(asdict(DataNote(data, _plain(stamps)))))
 
 
 def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
     """Write down why a cell failed."""
     reason = explained(error) or "".join(traceback.format_exception(error)).rstrip()
-    write_whole(_failure(results, key), sealed(asdict(Failure(cell, reason, socket.gethostname()))))
+    write_whole(_note(results, "failures", key), sealed(asdict(Failure(cell, reason, socket.gethostname()))))
 
 
 def read_failure(results: Path, key: str) -> Failure | None:
     """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so."""
-    path = _failure(results, key)
+    path = _note(results, "failures", key)
     try:
         return fields_of(Failure, read_sealed(path))
     except FileNotFoundError:
@@ -133,19 +131,11 @@ def read_failure(results: Path, key: str) -> Failure | None:
 
 def forget_failure(results: Path, key: str) -> None:
     """Remove the note on a failure: the cell runs again, or is finished."""
-    _failure(results, key).unlink(missing_ok=True)
+    _note(results, "failures", key).unlink(missing_ok=True)
 
 
 def _plain(stamps: "Sequence[DataclassInstance]") -> list[Row]:
     return [asdict(stamp) for stamp in stamps]
-
-
-def _note(results: Path, key: str) -> Path:
-    return results / "datasets" / f"{key}.json"
-
-
-def _failure(results: Path, key: str) -> Path:
-    return results / "failures" / f"{key}.json"
 
 
 def read_looks(results: Path) -> list[Row]:

@@ -75,12 +75,15 @@ class PretrainingStore(Store):
 
     def load(self, trials: Sequence[int]) -> dict[int, PretrainedTrial]:
         """The trials among ``trials`` that are there; damaged ones are left out, with a warning that names them."""
+        from safetensors.numpy import load
+
         refuse_links(self.folder, self.records)
         loaded = {}
         for trial in trials:
             place = self._place(trial)
             try:
-                loaded[trial] = self._load(trial)
+                contents, trained = self._contents(trial)
+                loaded[trial] = replace(trained, weights=read_file(place, contents, WEIGHTS, load))
                 # The trials that were used last are evicted last.
                 os.utime(place, follow_symlinks=False)
             except FileNotFoundError:
@@ -110,13 +113,12 @@ class PretrainingStore(Store):
         """As of `Store`."""
         damaged = {}
         for path in self.records.glob(TRIAL):
-            try:
-                self._load(int(path.name))
-            except FileNotFoundError:
-                # Just evicted.
-                continue
-            except DamagedRecordError as error:
-                damaged[path] = str(error)
+            # Another process may just have evicted it.
+            with suppress(FileNotFoundError):
+                try:
+                    self._contents(int(path.name), hashes=True)
+                except DamagedRecordError as error:
+                    damaged[path] = str(error)
         return damaged
 
     def _place(self, trial: int) -> Path:
@@ -128,36 +130,26 @@ class PretrainingStore(Store):
             return bool(self._contents(trial))
         return False
 
-    def _contents(self, trial: int) -> tuple[Row, PretrainedTrial]:
-        """The table of contents of a trial, and its checked fields, without weights."""
-        contents = read_record(self._place(trial), self.CONTENTS, self.fingerprint)
-        trained = fields_of(PretrainedTrial, contents)
-        if any(record.get("trial") != trial or not isinstance(record.get("epoch"), int) for record in trained.curve):
-            raise DamagedRecordError("it has no curve")
-        return contents, trained
-
-    def _load(self, trial: int) -> PretrainedTrial:
-        """One trial.
+    def _contents(self, trial: int, *, hashes: bool = False) -> tuple[Row, PretrainedTrial]:
+        """The table of contents of a trial, and its checked fields, without weights; ``hashes`` is as of `read_record`.
 
         Raises:
             DamagedRecordError: it is damaged.
             FileNotFoundError: it is not there.
         """
-        from safetensors.numpy import load
-
-        contents, trained = self._contents(trial)
-        return replace(trained, weights=read_file(self._place(trial), contents, WEIGHTS, load))
+        contents = read_record(self._place(trial), self.CONTENTS, self.fingerprint, hashes=hashes)
+        return contents, fields_of(PretrainedTrial, contents)
 
 
-def evict(results: Path, max_gb: float) -> int:
-    """Remove the least recently used trials until the others fit, and return how many were removed."""
+def evict(results: Path, max_gb: float) -> None:
+    """Remove the least recently used trials until the others fit."""
     uses = []
     for trial in (results / PretrainingStore.WITHIN).glob(f"*/{PretrainingStore.RECORDS}/{TRIAL}"):
         # Another process may have evicted it, and what a link leads to is no part of the cache.
         with suppress(FileNotFoundError, UsageError):
             refuse_links(trial, trial.parent, trial.parent.parent)
             uses.append((trial.stat().st_mtime, (trial / WEIGHTS).stat().st_size, trial))
-    total, n_removed = sum(size for _, size, _ in uses), 0
+    total = sum(size for _, size, _ in uses)
     for _, size, trial in sorted(uses):
         if total <= max_gb * GIGABYTE:
             break
@@ -165,5 +157,3 @@ def evict(results: Path, max_gb: float) -> int:
         with temporary(trial) as gone, suppress(FileNotFoundError):
             trial.rename(gone)
         total -= size
-        n_removed += 1
-    return n_removed

@@ -167,11 +167,9 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, hashes: bool =
             raise
         raise DamagedRecordError(f"{contents} is missing") from None
     check_contents(table, fingerprint)
+    check = _content if hashes else _check_size
     for name in table["files"]:
-        if hashes:
-            _content(folder, table, name)
-        else:
-            _check_size(folder, table, name)
+        check(folder, table, name)
     return table
 
 
@@ -192,7 +190,7 @@ def read_file(folder: Path, table: Row, name: str, parse: Callable[[bytes], T]) 
 def check_contents(table: Row, fingerprint: str) -> None:
     """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files."""
     schema = table.get("schema")
-    if type(schema) is not int or schema != SCHEMA_VERSION:
+    if schema != SCHEMA_VERSION:
         raise OtherVersionError(f"it has schema {schema!r:.20}, and this version reads {SCHEMA_VERSION}")
     contents = fields_of(Contents, table)
     if contents.fingerprint != fingerprint:

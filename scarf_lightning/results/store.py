@@ -14,7 +14,6 @@ A stack appears whole or not at all. Trials are independent, so the trials of a 
 """
 
 import json
-import math
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -22,9 +21,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import PROBES, metrics
-from .claims import Claim, claim, claim_when_free, folder_time
+from .claims import Claim, claim, folder_time
 from .files import (
     DamagedRecordError,
     OtherVersionError,
@@ -138,16 +138,13 @@ class Predictions:
         Raises:
             ValueError: labels or predictions are not of the target.
         """
-        trials, rows = (frame[name].to_numpy(dtype=np.int64) for name in ("trial", "row"))
-        if (rows < 0).any():
-            raise ValueError("a row is out of range")
-        labels, values = target.unpacked(frame.drop(columns=["trial", "row"]))
-        # In the order in memory that its target reads them in: sums over classes round by it.
-        order: Literal["C", "F"] = "C" if values.flags.c_contiguous else "F"
         predictions = []
-        for trial in dict.fromkeys(trials.tolist()):
-            own = trials == trial
-            predictions.append(cls(trial, rows[own], labels[own], np.array(values[own], order=order), target))
+        for _, own in frame.groupby("trial", sort=False):
+            trials, rows = (own[name].to_numpy(dtype=np.int64) for name in ("trial", "row"))
+            if (rows < 0).any():
+                raise ValueError("a row is out of range")
+            labels, values = target.unpacked(own.drop(columns=["trial", "row"]))
+            predictions.append(cls(int(trials[0]), rows, labels, values, target))
         return predictions
 
 
@@ -203,24 +200,18 @@ class Stored:
     """The content of a cell's folder.
 
     Attributes:
-        description: of the cell, see `CellStore.describe`; None if it is not described, or cannot be read.
+        description: of the cell, see `CellStore.describe`; empty if it is not described, or cannot be read.
         rows: of its trials, by number.
         stacks: tables of contents of whole stacks.
         damaged: files and stacks that cannot be used, and why.
-        written: time of the last record, in seconds since the epoch; 0 without any.
+        written: time of the last record, as ISO 8601 writes it in UTC; empty without any.
     """
 
-    description: Row | None = None
+    description: Row = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
     stacks: dict[Path, Row] = field(default_factory=dict)
     damaged: Damage = field(default_factory=dict)
-    written: float = 0.0
-
-    @property
-    def described(self) -> Row:
-        """The description of a cell that has one."""
-        assert self.description is not None
-        return self.description
+    written: str = ""
 
     def kept(self, file: str) -> list[bool]:
         """Tell of each stack whether it has kept a file, such as weights."""
@@ -234,7 +225,7 @@ class Stored:
     @property
     def target(self) -> Target:
         """The target of the described cell."""
-        return target_from_plain(self.described)
+        return target_from_plain(self.description)
 
 
 class Store(ABC):
@@ -260,8 +251,7 @@ class Store(ABC):
     def claim(self, *, waits: bool = False) -> Iterator[Claim | None]:
         """The right to add records; None while another process has it, or ``waits`` until it is free."""
         refuse_links(self.records)
-        claimed = claim_when_free if waits else claim
-        with claimed(self.folder) as held:
+        with claim(self.folder, waits=waits) as held:
             # Who holds the claim is alone here: what others left unfinished is waste.
             if held is not None:
                 now = folder_time(self.folder)
@@ -370,15 +360,14 @@ def read_cell(cell: Path, *, hashes: bool = False) -> Stored:
             continue
         stored.stacks[stack] = table
         # By the clock of the machine that trained it, if the record says so.
-        with suppress(KeyError, TypeError, ValueError, OverflowError, OSError):
-            stored.written = max(stored.written, datetime.fromisoformat(table["written"]).timestamp())
+        stored.written = max(stored.written, str(table.get("written", "")))
         for row in table["trials"]:
             stored.rows.setdefault(row["trial"], row)
     return stored
 
 
-def read_description(cell: Path) -> Row | None:
-    """The description of a cell; None if it has none.
+def read_description(cell: Path) -> Row:
+    """The description of a cell; empty if it has none.
 
     Raises:
         DamagedRecordError: the description cannot be used.
@@ -386,7 +375,7 @@ def read_description(cell: Path) -> Row | None:
     try:
         description = read_sealed(cell / DESCRIPTION)
     except FileNotFoundError:
-        return None
+        return {}
     try:
         check_contents(description, cell.name)
     except OtherVersionError as error:
@@ -442,22 +431,20 @@ def dtypes_of_columns() -> dict[str, str]:
 
 def _check_rows(table: Row) -> None:
     """Refuse a stack without rows, and rows with values of other types than `load` gives its columns."""
-    rows = table.get("trials")
+    rows, dtypes = table.get("trials"), dtypes_of_columns()
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DamagedRecordError("it has no trials")
-    dtypes = dtypes_of_columns()
-    for row in rows:
-        for name, value in row.items():
-            if type(value) not in VALUES[dtypes.get(name)]:
-                raise DamagedRecordError(f"it has no {name}")
-    trials = {row.get("trial") for row in rows}
+    for name, value in chain.from_iterable(row.items() for row in rows):
+        if type(value) not in VALUES[dtypes.get(name)]:
+            raise DamagedRecordError(f"it has no {name}")
+    trials = {row.get("trial") for row in rows} - {None}
     # `load` would make a table of as many rows as the largest number.
-    are_possible = None not in trials and all(0 <= trial < MOST_TRIALS for trial in trials)
-    if not trials or not are_possible or len(trials) < len(rows):
+    if not trials or len(trials) < len(rows) or min(trials) < 0 or max(trials) >= MOST_TRIALS:
         raise DamagedRecordError("it has no trials, one twice or an impossible one")
 
 
 def _json_value(value: Any) -> Any:
     """A plain Python value; JSON has no NaN, so it is written as null."""
     plain = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(plain, float) and math.isnan(plain) else plain
+    # NaN alone is not equal to itself.
+    return plain if plain == plain else None

@@ -236,7 +236,7 @@ def look(
     cell.locate(known(cell.results, cell.source))
     if cell.folder is not None:
         stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
-        is_whole = stored.description is not None and not stored.damaged
+        is_whole = stored.description and not stored.damaged
         if is_whole and stored.rows.keys() >= set(range(cell.config.trials)):
             state = State.FINISHED
         elif is_claimed(cell.folder, clock(cell.results)):

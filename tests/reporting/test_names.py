@@ -13,7 +13,7 @@ from scarf_lightning.reporting.names import (
     shortened,
     text_of,
 )
-from scarf_lightning.results import with_reading
+from scarf_lightning.results.identity import with_reading
 from tests.reporting.cell_results import a_cell
 
 Row = dict[str, Any]

@@ -183,7 +183,7 @@ class TestMending:
 
         stored = read_cell(trained.folder)
 
-        assert (stored.description, list(stored.damaged)) == (None, [path])
+        assert (stored.description, list(stored.damaged)) == ({}, [path])
         assert value is not None or stored.damaged[path] == f"it.{field} is missing"
 
     def test_a_record_that_this_user_may_not_read_stays_where_it_is(
