@@ -94,8 +94,10 @@ def plan(
         request = expand(given, Composer(given, config_dir))
     cells = distinct(request.cells)
     check_before_training(cells, request.sweep)
+    survey(cells)
+    check_data(cells)
     rows = []
-    for cell in make_plan(survey(cells), check_data(cells)).cells:
+    for cell in make_plan(cells).cells:
         state = {"state": str(cell.state), "trials": cell.config.trials, "missing": len(cell.missing)}
         rows.append(cell.axes | state | {"core_hours": cell.seconds / HOUR})
     frame = pd.DataFrame(rows)

@@ -16,7 +16,7 @@ from ..importing import without_garbage_collection
 from ..reporting.names import asked_for
 from ..results import few_steps_note
 from ..screen import command_line, screen
-from ..sweeping.cell import Cell, State, look, survey
+from ..sweeping.cell import Cell, State, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, sentences
 from ..sweeping.workers import Tell
@@ -93,7 +93,7 @@ def _title(answers: "Answers", cells: Sequence[Cell], n_skipped: int) -> str:
     """The title of the table: the options that the user has set and all cells share."""
     from .tables import shared_trials, title
 
-    set_options = [name for cell in cells for name in (*asked_for(cell.overrides), *cell.settings)]
+    set_options = [name for cell in cells for name in asked_for(cell.overrides)]
     shared = title(answers.results, set_options)
     recipes = {cell.config.recipe for cell in cells}
     if len(recipes) == 1:
@@ -149,7 +149,7 @@ class SweepProgress:
         self._task = self._bar.add_task("", total=sum(len(cell.missing) for cell in self._cells))
         self._ended = threading.Event()
         self._last_line = time.monotonic()
-        self._show()
+        self.look([])
 
     @contextmanager
     def shown(self, *, is_told: bool) -> Iterator[Tell]:
@@ -160,26 +160,17 @@ class SweepProgress:
             if not is_told:
                 watching.start()
             try:
-                yield self.tell
+                yield lambda cell: self.look([cell])
             finally:
                 self._ended.set()
                 if not is_told:
                     watching.join()
 
-    def tell(self, cell: Cell) -> None:
-        """Look at a cell that has ended, and show how far all are."""
+    def look(self, cells: Sequence[Cell]) -> None:
+        """Look at these cells, and show how far all are."""
         # A file server may be away for a moment. What lasts stops the run, which says it.
         with suppress(OSError):
-            look(cell)
-        self._show()
-
-    def look(self) -> None:
-        """Look at the cells that were not finished, and show how far all are."""
-        with suppress(OSError):
-            survey([cell for cell in self._cells if cell.state is not State.FINISHED])
-        self._show()
-
-    def _show(self) -> None:
+            survey(cells)
         (task,) = self._bar.tasks
         n_done = int(task.total or 0) - sum(len(cell.missing) for cell in self._cells)
         n_failed = sum(cell.state is State.FAILED for cell in self._cells)
@@ -195,6 +186,6 @@ class SweepProgress:
     def _watch(self) -> None:
         while not self._ended.is_set():
             started = time.monotonic()
-            self.look()
+            self.look([cell for cell in self._cells if cell.state is not State.FINISHED])
             # A look at thousands of cells takes long, so the next one waits in proportion.
             self._ended.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))

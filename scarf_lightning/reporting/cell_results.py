@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -105,6 +106,7 @@ class CellResults:
     stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
     measured: "dict[tuple[int, str], Trials]" = field(default_factory=dict, compare=False, repr=False)
     _predictions: dict[int, dict[int, Predictions]] = field(default_factory=dict, compare=False, repr=False)
+    _columns: dict[str, dict[int, list[Any]]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @cached_property
     def axes(self) -> list[str]:
@@ -140,8 +142,12 @@ class CellResults:
 
     def values_of(self, cell: int, name: str) -> list[Any]:
         """A column of a cell's trials, as plain values."""
-        values: list[Any] = self.trials_of(cell)[name].tolist()
-        return values
+        # A frame a cell takes longer to look at than all values together.
+        if name not in self._columns:
+            self._columns[name] = defaultdict(list)
+            for label, value in zip(self.trials["cell"].tolist(), self.trials[name].tolist(), strict=True):
+                self._columns[name][label].append(value)
+        return self._columns[name].get(cell, [])
 
     def sign_of(self, cell: int) -> str:
         """The sign that a cell has learnt nothing, see `learning.not_learnt`; empty if there is none."""
@@ -149,7 +155,9 @@ class CellResults:
 
     def evidence_of(self, cell: int) -> list[Row]:
         """The columns of `EVIDENCE` of a cell's trials."""
-        return rows_of(self.trials_of(cell).reindex(columns=list(EVIDENCE)))
+        names = [name for name in EVIDENCE if name in self.trials]
+        columns = zip(*(self.values_of(cell, name) for name in names), strict=True)
+        return [dict(zip(names, values, strict=True)) for values in columns]
 
     @cached_property
     def rows(self) -> dict[int, Row]:
@@ -239,6 +247,9 @@ def read_results(
 def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     """The frame ``cells`` of `CellResults`."""
     asked = [_asked(cell.overrides) for cell in wanted]
+    # A cell that does not name an option may have any value, for instance of a file.
+    named = [name for name in BESIDE if all(name in each for each in asked)]
+    beside = [name for name in named if len({each[name] for each in asked}) > 1]
     cells: list[Row] = []
     for cell, rows, own in zip(wanted, rows_of_cells, asked, strict=True):
         row = {
@@ -249,11 +260,7 @@ def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequ
             "failure": cell.failure,
             "overrides": cell.overrides,
         }
-        for name in BESIDE:
-            # A cell that does not name it may have any value, for instance of a file.
-            if len({each.get(name) for each in asked}) > 1 and all(name in each for each in asked):
-                row[name] = yaml.safe_load(own[name])
-        cells.append({**cell.axes, **row})
+        cells.append({**cell.axes, **row, **{name: yaml.safe_load(own[name]) for name in beside}})
     # Columns of axes keep their own values, and None where a cell does not use the axis.
     frame = pd.DataFrame(with_reading(cells), dtype=object)
     counts = ["wanted", "finished"] if cells else []

@@ -3,19 +3,19 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..data.sources import ReadTable, Source, open_source
+from ..data.sources import Source, open_source
 from ..data.targets import KINDS, Target
-from ..options import COLUMNS, Config
+from ..options import Config
 from ..options.axes import distinguishing_names, group_of
-from ..options.combinations import fit_to_data, fit_to_target, used_options
+from ..options.combinations import fit_to_data, fit_to_target
 from ..results import (
     CellStore,
     Failure,
@@ -29,13 +29,14 @@ from ..results import (
     identity,
     is_claimed,
     known_data,
-    note_data,
     pretraining_identity,
     read_cell,
     read_failure,
 )
 from ..results.records import WEIGHTS
-from .folders import recipe_options
+
+if TYPE_CHECKING:
+    from ..data.table import Table
 
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 """Options of the command, which are the same for all of its cells."""
@@ -116,15 +117,6 @@ class Cell:
         return {"dataset": self.dataset_name} | columns(self.config)
 
     @property
-    def settings(self) -> list[str]:
-        """The names of its options that differ from their defaults and from its recipe's, beside its choices on the
-        axes."""
-        # The recipe's name says what it sets.
-        of_recipe = recipe_options(self.config.recipe).items()
-        own = [each for each in used_options(self.config) if each.differs and (each.name, each.value) not in of_recipe]
-        return [each.name for each in own if each.name not in COLUMNS]
-
-    @property
     def folder(self) -> Path | None:
         """Its folder in the store, if the hash of its data is known; it is named by the fingerprint."""
         return self.store.folder if self.store else None
@@ -175,12 +167,10 @@ class Cell:
             fields = pretraining_identity(config, data.hash)
             self.pretraining = PretrainingStore(self.results, fields, config.cache.max_gb)
 
-    def note(self, read: ReadTable) -> None:
-        """Keep in the results folder what is known of data that were read, and find the places of the cell."""
-        table = read.table
-        data = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
-        note_data(self.results, self.source, data, read.stamps)
-        self.locate(data)
+    def learn(self, table: "Table") -> None:
+        """Find its places in the store, by data that were read."""
+        kind = table.target.name
+        self.locate(KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, kind))
 
 
 def distinct(cells: Iterable[Cell]) -> list[Cell]:
@@ -188,10 +178,18 @@ def distinct(cells: Iterable[Cell]) -> list[Cell]:
     most: dict[tuple[Path, str], Cell] = {}
     for cell in cells:
         # Cells of two results folders are trained in each of them.
-        place = cell.results, cell.key
-        if place not in most or cell.config.trials > most[place].config.trials:
-            most[place] = cell
+        other = most.setdefault((cell.results, cell.key), cell)
+        if cell.config.trials > other.config.trials:
+            most[other.results, other.key] = cell
     return list(most.values())
+
+
+def stores_of(cells: Iterable[Cell]) -> list[CellStore | PretrainingStore]:
+    """The places of cells and of their pre-trainings, of which several cells may have one."""
+    stores: dict[Path, CellStore | PretrainingStore] = {}
+    for cell in cells:
+        stores |= {store.folder: store for store in (cell.store, cell.pretraining) if store}
+    return list(stores.values())
 
 
 def named(cells: Sequence[Cell]) -> Sequence[Cell]:
@@ -222,27 +220,20 @@ def survey(cells: Sequence[Cell]) -> Sequence[Cell]:
     clock, data = cache(_time), cache(known_data)
     with _one_survey:
         for cell in cells:
-            look(cell, data, clock)
+            cell.locate(data(cell.results, cell.source))
+            state, stored, failure = State.WAITING, Stored(), None
+            if cell.folder is not None:
+                stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
+                is_whole = stored.description is not None and not stored.damaged
+                if is_whole and stored.rows.keys() >= set(range(cell.config.trials)):
+                    state = State.FINISHED
+                elif is_claimed(cell.folder, clock(cell.results)):
+                    state = State.RUNNING
+            # A process may be trying a failed cell again.
+            if state is State.WAITING:
+                # A cell may fail before its data are known, so its failure is found by the key.
+                failure = read_failure(cell.results, cell.key)
+                state = State.FAILED if failure else state
+            # At the end, because another thread may read them.
+            cell.stored, cell.failure, cell.state = stored, failure, state
     return cells
-
-
-def look(
-    cell: Cell,
-    known: Callable[[Path, Source], KnownData | None] = known_data,
-    clock: Callable[[Path], float] = _time,
-) -> None:
-    """Find out how far a cell is, by what is known of its data and the time by the clock of its results folder."""
-    state, stored, failure = State.WAITING, Stored(), None
-    cell.locate(known(cell.results, cell.source))
-    if cell.folder is not None:
-        stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
-        is_whole = stored.description and not stored.damaged
-        if is_whole and stored.rows.keys() >= set(range(cell.config.trials)):
-            state = State.FINISHED
-        elif is_claimed(cell.folder, clock(cell.results)):
-            state = State.RUNNING
-    # A process may be trying a failed cell again. A cell may fail before its data are known: its failure has the key.
-    if state is State.WAITING and (failure := read_failure(cell.results, cell.key)):
-        state = State.FAILED
-    # At the end, because another thread may read them.
-    cell.stored, cell.failure, cell.state = stored, failure, state

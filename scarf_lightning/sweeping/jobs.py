@@ -28,7 +28,7 @@ from ..options import load_plugins, read
 from ..results.files import write_whole
 from ..results.records import read_json
 from ..screen import screen
-from .cell import Cell
+from .cell import Cell, stores_of
 from .plan import Job
 
 FOLDER = "chunks"
@@ -75,19 +75,14 @@ def can_be_divided(job: Job) -> bool:
 def _claim(job: Job, claims: ExitStack) -> bool:
     """Claim the cells of a job and their pre-training; false if another process has one of them, or the data cannot be
     read, which their training will note."""
-    stores = {}
     for cell in job.cells:
         if cell.data is None:
             try:
-                cell.note(cell.source.read())
+                cell.learn(cell.source.read().table)
             except UsageError:
                 return False
-        # The cells have one pre-training.
-        for store in (cell.store, cell.pretraining):
-            if store is not None:
-                stores[store.folder] = store
     with ExitStack() as own:
-        for store in stores.values():
+        for store in stores_of(job.cells):
             if own.enter_context(store.claim()) is None:
                 return False
             for sentence in store.mend():

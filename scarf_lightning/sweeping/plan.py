@@ -10,18 +10,14 @@ and models of other libraries what a fit takes (``typical_seconds``). The second
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..errors import counted
 from ..options import Config
 from ..options.settings import FitSettings
 from ..results import fingerprint, pretraining_identity
 from .cell import Cell, State
-
-if TYPE_CHECKING:
-    from ..data.table import Table
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 # Measured on one core of the machine in docs/speed.md.
@@ -86,13 +82,8 @@ class Plan:
         return START_UP + sum(job.seconds for job in self.jobs) if self.jobs else 0.0
 
 
-def make_plan(cells: Sequence[Cell], tables: "Mapping[str, Table] | None" = None) -> Plan:
-    """Find out what is left to train, and how much processor time that takes, which each cell is told.
-
-    Args:
-        cells: as a `survey` has left them. It knows the sizes of tables that earlier runs loaded.
-        tables: those that are loaded, by the key of their source.
-    """
+def make_plan(cells: Sequence[Cell]) -> Plan:
+    """Find out what is left to train of surveyed cells, and how much processor time that takes, which each is told."""
     sharing = dict[object, list[Cell]]()
     for cell in cells:
         cell.seconds = 0.0
@@ -104,7 +95,7 @@ def make_plan(cells: Sequence[Cell], tables: "Mapping[str, Table] | None" = None
             sharing.setdefault(shared, []).append(cell)
     jobs = []
     for group in sharing.values():
-        _expect(group, (tables or {}).get(group[0].source.key))
+        _expect(group)
         jobs.append(Job(group))
     jobs.sort(key=lambda job: job.seconds, reverse=True)
     # Jobs of one dataset stand side by side, so that it is loaded once; that of the longest job is first.
@@ -112,7 +103,7 @@ def make_plan(cells: Sequence[Cell], tables: "Mapping[str, Table] | None" = None
     return Plan(cells, sorted(jobs, key=lambda job: datasets.index(job.cells[0].source.key)))
 
 
-def _expect(cells: Sequence[Cell], table: "Table | None") -> None:
+def _expect(cells: Sequence[Cell]) -> None:
     """Tell cells that start from one pre-training the seconds that they are expected to take."""
     first, missing = cells[0], Job([*cells]).missing
     # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
@@ -121,8 +112,6 @@ def _expect(cells: Sequence[Cell], table: "Table | None") -> None:
     size = first.source.known_size or first.config.dataset.size or TYPICAL_SIZE
     if first.data is not None:
         size = first.data.n_rows, first.data.n_columns
-    if table is not None:
-        size = table.n_rows, len(table.columns)
     for cell in cells:
         pretrain, finetune = seconds_of_trial(cell.config, *size)
         cell.seconds = len(missing) / len(cells) * pretrain + len(cell.missing) * finetune

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import KINDS
@@ -14,9 +13,9 @@ from ..importing import without_garbage_collection
 from ..options.combinations import check_target
 from ..options.logger_classes import check_loggers
 from ..options.plugins import load_plugins
-from ..results import CellStore, PretrainingStore, check_folder, forget_failure, known_data
+from ..results import check_folder, forget_failure, known_data
 from ..screen import doing, screen
-from .cell import Cell, State, distinct, named, survey
+from .cell import Cell, State, distinct, named, stores_of, survey
 from .expand import ExpandedSweep
 from .jobs import Launch, TrainCells
 from .plan import Job, Plan, make_plan
@@ -68,8 +67,9 @@ def run(
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=False)
     if options.plan:
+        survey(cells)
         tables = check_data(cells)
-        show.plan(make_plan(survey(cells), tables), request, tables)
+        show.plan(make_plan(cells), request, tables)
         return cells
     if options.force:
         # What is finished stays where it is if the run is refused.
@@ -205,7 +205,8 @@ def check_parts(cells: Sequence[Cell]) -> None:
 
 
 def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
-    """Refuse what cells ask of their data, and return the users' own tables, by the key of their source.
+    """Refuse what cells ask of their data, and return the users' own tables, by the key of their source, which the
+    cells then know.
 
     Other tables are checked by the kind of their target, and by their rows where a column of theirs splits them.
 
@@ -222,6 +223,7 @@ def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
             # Cells share tables, and a large one takes seconds to read.
             if source.key not in tables:
                 tables[source.key] = source.read().table
+            cell.learn(tables[source.key])
             checks.append(partial(check_request, cell.config, tables[source.key]))
         elif source.target_kind is not None:
             checks.append(partial(check_target, cell.config, KINDS[source.target_kind]))
@@ -245,16 +247,13 @@ def _refuse(checks: Sequence[Callable[[], object]]) -> None:
 def _clear(cells: Sequence[Cell]) -> None:
     """Set aside the results and pre-trainings of cells, and say so."""
     say = screen(stderr=True).say
-    # Several cells start from one pre-training.
-    stores = dict[Path, CellStore | PretrainingStore]()
     for cell in cells:
         cell.locate(known_data(cell.results, cell.source))
-        stores |= {store.folder: store for store in (cell.store, cell.pretraining) if store}
-    for folder, store in stores.items():
-        if folder.exists():
+    for store in stores_of(cells):
+        if store.folder.exists():
             # The claim keeps a process away that begins to train the cell at this moment.
             with store.claim() as claim:
                 if claim is None:
-                    say(f"{folder} is being trained by another process and is left alone.")
+                    say(f"{store.folder} is being trained by another process and is left alone.")
                 elif sentence := store.clear("force=true trains it again"):
                     say(sentence)

@@ -13,6 +13,7 @@ from ..results import (
     forget_failure,
     give_back,
     keep_failure,
+    note_data,
     read_failure,
 )
 from ..screen import Screen, screen
@@ -60,7 +61,11 @@ class CellLoop:
         self._report(cell.source, table)
         # A sweep shows its own progress.
         console = self._screen if cell.is_alone and trials is None else None
-        cell.note(read)
+        cell.learn(table)
+        assert cell.store is not None
+        assert cell.data is not None
+        # A later run then looks for the cell without loading its data.
+        note_data(cell.results, cell.source, cell.data, read.stamps)
         training = CellTraining.prepare(
             cell.config, table, hardware, store=cell.store, pretrained=cell.pretraining, console=console
         )
@@ -68,7 +73,6 @@ class CellLoop:
             self._say_once(sentence)
         self._say_once(training.warning)
         store = cell.store
-        assert store is not None
         with store.claim() as claim:
             if claim is None:
                 # The sweeper waits for the other process.

@@ -40,14 +40,14 @@ def test_a_file_gets_a_line_of_progress_a_minute(cells: list[Cell], monkeypatch:
 
     finish(cells[1])
     now[0] += 30
-    progress.look()
+    progress.look(cells)
     assert out.getvalue() == ""
     finish(cells[2])
     keep_failure(cells[3].results, cells[3].key, "x", UsageError("y."))
     # Nothing has changed at the second look, of which no line says so.
     for seconds in (40, 3600):
         now[0] += seconds
-        progress.look()
+        progress.look(cells)
 
     assert out.getvalue() == "4 of 6 trials done, 1 cell failed, 0:01:10 gone\n"
 

@@ -13,7 +13,6 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.sweeping.cell import Cell, State, distinct, survey
 from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell
-from tests.composing import cells_of
 
 
 def test_a_cell_is_labelled_by_what_asks_for_it() -> None:
@@ -21,14 +20,6 @@ def test_a_cell_is_labelled_by_what_asks_for_it() -> None:
         "seed=1 corruption=mean"
     )
     assert some_cell("sweeps=some").label == some_cell().label == "defaults"
-
-
-def test_settings_are_what_differs_from_defaults_and_from_the_recipe_beside_the_axes() -> None:
-    asked = ("recipe=practical", "scaling=minmax", "corruption.rate=0.3", "loss.temperature=1.0", "seed=0")
-    (cell,) = cells_of(*asked, "finetune.batch_size=64")
-
-    assert cell.settings == ["corruption.rate", "finetune.batch_size"]
-    assert cells_of("recipe=practical")[0].settings == cells_of()[0].settings == []
 
 
 def test_equal_cells_have_one_key_before_their_data_are_known() -> None:

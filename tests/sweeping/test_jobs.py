@@ -8,7 +8,7 @@ import pytest
 from scarf_lightning.engine import hardware
 from scarf_lightning.estimators import load_model
 from scarf_lightning.options import read
-from scarf_lightning.results import is_claimed, known_data, load
+from scarf_lightning.results import is_claimed, load
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.jobs import divided, forget, read_job, write_jobs
 from scarf_lightning.sweeping.plan import Job, make_plan
@@ -85,13 +85,6 @@ def test_a_job_is_left_whole_where_numbers_depend_on_the_stack_or_curves_are_liv
     monkeypatch.setattr(hardware, "is_exact", lambda _: False)
     with divided(jobs_of(*cells), 2) as dealt:
         assert [job.trials for job in dealt] == [None]
-
-
-def test_the_run_notes_the_data_before_it_divides() -> None:
-    (cell, _) = cells = scarf_cells()
-    assert known_data(cell.results, cell.source) is None
-    with divided(jobs_of(*cells), 2):
-        assert known_data(cell.results, cell.source) is not None
 
 
 SWEEP = ["pretrain=scarf", "trials=6", "-m", "method=control,dropout", "keep_weights=true", *TINY]

