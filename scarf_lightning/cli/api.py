@@ -13,7 +13,7 @@ from ..sweeping.cell import Cell, distinct, survey
 from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import composed_cell, expand
 from ..sweeping.overrides import overrides_of
-from ..sweeping.plan import HOUR, make_plan
+from ..sweeping.plan import HOUR, plan_jobs
 from ..sweeping.run import check_data
 from .own_parts import check_before_training, refuse_untaken
 from .running import sweeping, train_cell
@@ -96,8 +96,9 @@ def plan(
     check_before_training(cells, request.sweep)
     survey(cells)
     check_data(cells)
+    plan_jobs(cells)
     rows = []
-    for cell in make_plan(cells).cells:
+    for cell in cells:
         state = {"state": str(cell.state), "trials": cell.config.trials, "missing": len(cell.missing)}
         rows.append(cell.axes | state | {"core_hours": cell.seconds / HOUR})
     frame = pd.DataFrame(rows)

@@ -18,7 +18,7 @@ from ..results import few_steps_note
 from ..screen import command_line, screen
 from ..sweeping.cell import Cell, State, survey
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.plan import Plan, sentences
+from ..sweeping.plan import sentences
 from ..sweeping.workers import Tell
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ SECONDS_BETWEEN_LINES = 60.0
 class Terminal:
     """Shows a run: progress on stderr, results on stdout."""
 
-    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Tell]:
-        """Show the progress of several cells while the block runs; a cell that trains alone shows its own.
+    def watching(self, cells: Sequence[Cell], *, is_told: bool) -> AbstractContextManager[Tell]:
+        """Show the progress of cells while the block runs; a cell that trains alone shows its own.
 
         Args:
             is_told: whether it is told how far cells are. Otherwise it looks for itself.
         """
-        if plan.cells[0].is_alone:
+        if cells[0].is_alone:
             return nullcontext(lambda _: None)
-        return SweepProgress(plan, screen(stderr=True)).shown(is_told=is_told)
+        return SweepProgress(cells, screen(stderr=True)).shown(is_told=is_told)
 
-    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
+    def plan(self, cells: Sequence[Cell], request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
         """Show how the user's tables are read, what is left to train, and how long that takes."""
         console = screen()
         for table in tables.values():
@@ -59,9 +59,9 @@ class Terminal:
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
             console.print(f"{request.sweep.title}{paper}")
-        for sentence in sentences(plan):
+        for sentence in sentences(cells):
             console.say(sentence)
-        for cell in plan.cells:
+        for cell in cells:
             # The first line names the cell and the error; the traceback is in the folder of results.
             if cell.failure is not None:
                 console.say(f"Failed when last tried: {str(cell.failure).splitlines()[0]}")
@@ -141,9 +141,9 @@ def _places(cells: Sequence[Cell], n_skipped: int) -> list[str]:
 class SweepProgress:
     """Shows how many trials are done and how many cells failed: in a bar on a terminal, or else in a line a minute."""
 
-    def __init__(self, plan: Plan, console: Console) -> None:
+    def __init__(self, cells: Sequence[Cell], console: Console) -> None:
         self._console = console
-        self._cells = plan.unfinished
+        self._cells = cells
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=console, transient=True, speed_estimate_period=math.inf)
         self._task = self._bar.add_task("", total=sum(len(cell.missing) for cell in self._cells))

@@ -204,12 +204,10 @@ def named(cells: Sequence[Cell]) -> Sequence[Cell]:
 
 
 def _time(results: Path) -> float:
-    """The time by the clock of the results folder, by which the age of claims is judged.
-
-    A folder that cannot be written to is judged by this machine's clock. Where there is no folder, there is no claim.
-    """
+    """The time by the clock of the results folder, by which the age of claims is judged; by this machine's clock where
+    the folder cannot be written to."""
     try:
-        return folder_time(results) if results.exists() else 0.0
+        return folder_time(results)
     except OSError:
         return time.time()
 
@@ -221,19 +219,18 @@ def survey(cells: Sequence[Cell]) -> Sequence[Cell]:
     with _one_survey:
         for cell in cells:
             cell.locate(data(cell.results, cell.source))
-            state, stored, failure = State.WAITING, Stored(), None
+            cell.stored = Stored()
             if cell.folder is not None:
-                stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
-                is_whole = stored.description is not None and not stored.damaged
-                if is_whole and stored.rows.keys() >= set(range(cell.config.trials)):
-                    state = State.FINISHED
-                elif is_claimed(cell.folder, clock(cell.results)):
-                    state = State.RUNNING
+                cell.stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
+            is_whole = cell.stored.description is not None and not cell.stored.damaged
+            state, failure = State.RUNNING, None
+            if is_whole and not cell.missing:
+                state = State.FINISHED
             # A process may be trying a failed cell again.
-            if state is State.WAITING:
+            elif cell.folder is None or not is_claimed(cell.folder, clock(cell.results)):
                 # A cell may fail before its data are known, so its failure is found by the key.
                 failure = read_failure(cell.results, cell.key)
-                state = State.FAILED if failure else state
+                state = State.FAILED if failure else State.WAITING
             # At the end, because another thread may read them.
-            cell.stored, cell.failure, cell.state = stored, failure, state
+            cell.failure, cell.state = failure, state
     return cells

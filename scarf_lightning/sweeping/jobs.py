@@ -81,13 +81,12 @@ def _claim(job: Job, claims: ExitStack) -> bool:
                 cell.learn(cell.source.read().table)
             except UsageError:
                 return False
-    with ExitStack() as own:
-        for store in stores_of(job.cells):
-            if own.enter_context(store.claim()) is None:
-                return False
-            for sentence in store.mend():
-                screen(stderr=True).say(sentence)
-        claims.enter_context(own.pop_all())
+    for store in stores_of(job.cells):
+        # A worker that trains the job whole does so under the claims that the run has got.
+        if claims.enter_context(store.claim()) is None:
+            return False
+        for sentence in store.mend():
+            screen(stderr=True).say(sentence)
     return True
 
 
@@ -99,7 +98,7 @@ def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
     """
     folder = jobs[0].cells[0].results / FOLDER / uuid4().hex
     try:
-        files = write_jobs([job.cells for job in jobs], folder)
+        files = write_jobs(jobs, folder)
         asked = [[f"chunk.file={QuotedString(str(file), Quote.single).with_quotes()}"] for file in files]
         returned = launcher.launch(asked, initial_job_idx=0)
     finally:
@@ -112,13 +111,13 @@ def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
             raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
 
 
-def write_jobs(jobs: Sequence[Sequence[Cell]], folder: Path) -> list[Path]:
+def write_jobs(jobs: Sequence[Job], folder: Path) -> list[Path]:
     """Write a file a job, ``00000.json`` the first, into a folder of the results that every machine can read."""
     files = []
-    for number, cells in enumerate(jobs):
+    for number, job in enumerate(jobs):
         # Absolute, since a job may start in another folder.
         file = folder.absolute() / f"{number:05d}.json"
-        told = [vars(cell) | {"config": asdict(cell.config)} for cell in cells]
+        told = [vars(cell) | {"config": asdict(cell.config)} for cell in job.cells]
         write_whole(file, json.dumps({"cells": [{name: each[name] for name in TOLD} for each in told]}))
         files.append(file)
     return files

@@ -29,15 +29,13 @@ STEP = 0.001
 """Seconds of an optimiser step of one trial, however few rows it has."""
 ROW = {"pretrain": 4e-5, "finetune": 1.6e-5}
 """Seconds of a training row and an epoch in each phase, of the default network on `USUAL_COLUMNS`."""
-USUAL_COLUMNS, OTHER_COLUMNS = 30, 1300
-"""Columns that a row's time is for, and as many as the rest of the MLP costs."""
+USUAL_COLUMNS = 30
+"""Columns that a row's time is for."""
 EPOCHS = {"pretrain": 24.0, "finetune": 11.0}
 """The mean number of epochs with a patience of 3. It grows in proportion to the patience."""
 TYPICAL_PATIENCE = 3
 TRAINED_SHARE, VALIDATED_SHARE = 0.7, 0.1
 """Of the rows with a label, in random splits; the others are tested."""
-
-
 TYPICAL_SIZE = (1000, 20)
 """Rows and columns of data whose size nobody knows before they are loaded."""
 
@@ -55,6 +53,10 @@ class Job:
     trials: Sequence[int] | None = None
 
     @property
+    def dataset(self) -> str:
+        return self.cells[0].source.key
+
+    @property
     def seconds(self) -> float:
         """Expected of all of its cells."""
         return sum(cell.seconds for cell in self.cells)
@@ -65,56 +67,42 @@ class Job:
         return sorted(frozenset().union(*(cell.missing for cell in self.cells)))
 
 
-@dataclass(frozen=True)
-class Plan:
-    """All cells of a run, and the jobs of those that are left to train, in the order in which they are best trained."""
-
-    cells: Sequence[Cell]
-    jobs: list[Job]
-
-    @property
-    def unfinished(self) -> list[Cell]:
-        return [cell for cell in self.cells if cell.state is not State.FINISHED]
-
-    @property
-    def seconds(self) -> float:
-        """The processor seconds of a command that trains what is left; none if nothing is."""
-        return START_UP + sum(job.seconds for job in self.jobs) if self.jobs else 0.0
+def unfinished(cells: Sequence[Cell]) -> list[Cell]:
+    """Those of surveyed cells that lack something."""
+    return [cell for cell in cells if cell.state is not State.FINISHED]
 
 
-def make_plan(cells: Sequence[Cell]) -> Plan:
-    """Find out what is left to train of surveyed cells, and how much processor time that takes, which each is told."""
+def plan_jobs(cells: Sequence[Cell]) -> list[Job]:
+    """The jobs of what is left to train of surveyed cells, in the order in which they are best trained. Each cell is
+    told the processor time that it is expected to take."""
     sharing = dict[object, list[Cell]]()
-    for cell in cells:
-        cell.seconds = 0.0
-        if cell.state is not State.FINISHED:
-            shared: object = cell
-            # A cell that shares nothing is a job of its own. Without a cache nothing is shared.
-            if cell.config.is_pretrained and cell.config.cache.max_gb:
-                shared = fingerprint(pretraining_identity(cell.config, cell.source.key))
-            sharing.setdefault(shared, []).append(cell)
-    jobs = []
-    for group in sharing.values():
-        _expect(group)
-        jobs.append(Job(group))
+    for cell in unfinished(cells):
+        shared: object = cell
+        # A cell that shares nothing is a job of its own. Without a cache nothing is shared.
+        if cell.config.is_pretrained and cell.config.cache.max_gb:
+            shared = fingerprint(pretraining_identity(cell.config, cell.source.key))
+        sharing.setdefault(shared, []).append(cell)
+    jobs = [Job(group) for group in sharing.values()]
+    for job in jobs:
+        _expect(job)
     jobs.sort(key=lambda job: job.seconds, reverse=True)
     # Jobs of one dataset stand side by side, so that it is loaded once; that of the longest job is first.
-    datasets = [job.cells[0].source.key for job in jobs]
-    return Plan(cells, sorted(jobs, key=lambda job: datasets.index(job.cells[0].source.key)))
+    datasets = [job.dataset for job in jobs]
+    return sorted(jobs, key=lambda job: datasets.index(job.dataset))
 
 
-def _expect(cells: Sequence[Cell]) -> None:
-    """Tell cells that start from one pre-training the seconds that they are expected to take."""
-    first, missing = cells[0], Job([*cells]).missing
+def _expect(job: Job) -> None:
+    """Tell the cells of a job the seconds that they are expected to take."""
+    first, pretrainings = job.cells[0], job.missing
     # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
     if first.pretraining is not None:
-        missing = first.pretraining.missing(missing)
+        pretrainings = first.pretraining.missing(pretrainings)
     size = first.source.known_size or first.config.dataset.size or TYPICAL_SIZE
     if first.data is not None:
         size = first.data.n_rows, first.data.n_columns
-    for cell in cells:
+    for cell in job.cells:
         pretrain, finetune = seconds_of_trial(cell.config, *size)
-        cell.seconds = len(missing) / len(cells) * pretrain + len(cell.missing) * finetune
+        cell.seconds = len(pretrainings) / len(job.cells) * pretrain + len(cell.missing) * finetune
 
 
 def seconds_of_trial(config: Config, n_rows: int, n_columns: int) -> tuple[float, float]:
@@ -143,23 +131,13 @@ def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, n_col
     network = config.part("network")
     # Rows behind the last full batch count by `ROW` alone; fewer rows than a batch are one step.
     steps = max(1, math.floor(n_rows / settings.batch_size))
-    # An MLP's first layer alone grows with the columns; a network with a token a column does all of its work for each.
-    others = 0 if network.costs_by_column else OTHER_COLUMNS
-    width = (n_columns + others) / (USUAL_COLUMNS + others)
-    rows_seconds = n_rows * ROW[phase] * network.typical_cost * width
-    return float(FIT + epochs_of(settings, phase, steps) * (steps * STEP + rows_seconds))
-
-
-def epochs_of(settings: FitSettings, phase: str, steps: int) -> float:
-    """The epochs that a phase is expected to train, of so many optimiser steps each.
-
-    >>> epochs_of(FitSettings(min_steps=100), "finetune", 4)
-    25.0
-    """
     first, last = settings.epochs(steps)
     # Infinite where no trial stops early.
     usual = EPOCHS[phase] * settings.stops_after / (TYPICAL_PATIENCE + 1)
-    return float(max(first, min(usual, last)))
+    # A network with a token a column does all of its work for each; of others the first layer alone grows.
+    width = n_columns / USUAL_COLUMNS if network.costs_by_column else 1.0
+    rows_seconds = n_rows * ROW[phase] * network.typical_cost * width
+    return float(FIT + max(first, min(usual, last)) * (steps * STEP + rows_seconds))
 
 
 def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
@@ -169,17 +147,16 @@ def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
     return n_labelled - n_test - n_validation
 
 
-def sentences(plan: Plan) -> list[str]:
-    """The plan in words, a sentence a line."""
-    states = Counter(cell.state for cell in plan.cells)
+def sentences(cells: Sequence[Cell]) -> list[str]:
+    """What is left to train of planned cells in words, a sentence a line."""
+    states = Counter(cell.state for cell in cells)
     # In the order in which the states are declared, whichever cell comes first.
     counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])
-    n_trials = sum(len(cell.missing) for cell in plan.unfinished)
-    left = f"{counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
-    lines = [f"{counted(len(plan.cells), 'cell')}: {counts}; {left}."]
-    if plan.jobs:
-        lines.append(f"Expected: about {about(plan.seconds)} on one core.")
-    return lines
+    what = f"{counted(len(cells), 'cell')}: {counts}"
+    if not (left := unfinished(cells)):
+        return [f"{what}; nothing is left to train."]
+    n_trials, seconds = sum(len(cell.missing) for cell in left), START_UP + sum(cell.seconds for cell in left)
+    return [f"{what}; {counted(n_trials, 'trial')} to train.", f"Expected: about {about(seconds)} on one core."]
 
 
 def about(seconds: float) -> str:

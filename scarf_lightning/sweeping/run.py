@@ -18,7 +18,7 @@ from ..screen import doing, screen
 from .cell import Cell, State, distinct, named, stores_of, survey
 from .expand import ExpandedSweep
 from .jobs import Launch, TrainCells
-from .plan import Job, Plan, make_plan
+from .plan import plan_jobs, unfinished
 from .slurm import Detached
 from .workers import Tell, Workers, crew
 
@@ -34,10 +34,10 @@ TRIES = 3
 class Show(Protocol):
     """What a run is shown on."""
 
-    def plan(self, plan: Plan, request: ExpandedSweep, tables: "dict[str, Table]") -> None:
+    def plan(self, cells: Sequence[Cell], request: ExpandedSweep, tables: "dict[str, Table]") -> None:
         """Show what is left to train."""
 
-    def watching(self, plan: Plan, *, is_told: bool) -> AbstractContextManager[Tell]:
+    def watching(self, cells: Sequence[Cell], *, is_told: bool) -> AbstractContextManager[Tell]:
         """Show the progress while the block runs; unless it ``is_told`` of each cell that ends, it looks for itself."""
 
     def results(self, cells: Sequence[Cell], request: ExpandedSweep, n_skipped: int) -> None:
@@ -69,7 +69,8 @@ def run(
     if options.plan:
         survey(cells)
         tables = check_data(cells)
-        show.plan(make_plan(cells), request, tables)
+        plan_jobs(cells)
+        show.plan(cells, request, tables)
         return cells
     if options.force:
         # What is finished stays where it is if the run is refused.
@@ -77,20 +78,20 @@ def run(
             check_parts(cells)
         _clear(cells)
 
-    plan = make_plan(survey(cells))
+    left = unfinished(survey(cells))
     # Finished trials are never trained again unasked, so their networks cannot be had.
     lost = [cell.label for cell in cells if cell.lacks_weights]
     if lost:
         raise UsageError(f"{'; '.join(lost)}: finished trials have no weights; force=true trains them again.")
-    problems, n_left = list[str](), len(plan.unfinished)
-    if n_left:
-        _check_before_training(plan)
+    problems = list[str]()
+    if left:
+        _check_before_training(left, len(cells))
         try:
-            with _launching(plan, load, show, launch) as launched:
-                _train(plan, launched)
+            with _launching(left, load, show, launch) as launched:
+                _train(left, launched)
         # The user asked to leave the array in the queue, so nothing is wrong.
-        except Detached as left:
-            screen(stderr=True).say(str(left))
+        except Detached as detached:
+            screen(stderr=True).say(str(detached))
             return cells
         # Such as a scheduler that refuses the jobs, whose options the user must mend.
         except UsageError:
@@ -101,7 +102,7 @@ def run(
             reason = explained(error) or f"{type(error).__name__}: {error}"
             problems = [f"A job ended early; the same command goes on where it did. {reason}"]
     # Results first: the cells that finished are shown although others failed.
-    show.results(cells, request, len(cells) - n_left)
+    show.results(cells, request, len(cells) - len(left))
     problems = _failures(cells) + problems
     if problems:
         raise UnfinishedError("\n".join(problems))
@@ -109,79 +110,66 @@ def run(
 
 
 @contextmanager
-def _launching(plan: Plan, load: Callable[[], TrainCells], show: Show, launch: Launch | None) -> Iterator[Launch]:
-    """What trains the jobs of a plan: a launcher, this process, or its workers."""
-    config = plan.cells[0].config
+def _launching(
+    cells: Sequence[Cell], load: Callable[[], TrainCells], show: Show, launch: Launch | None
+) -> Iterator[Launch]:
+    """What trains the jobs of cells: a launcher, this process, or its workers."""
+    config = cells[0].config
     if launch is not None:
         if config.workers is not None:
             raise UsageError(
                 f"workers={config.workers} is of this machine's own workers, and another hydra/launcher starts "
                 "processes itself; leave workers out."
             )
-        with show.watching(plan, is_told=False):
+        with show.watching(cells, is_told=False):
             yield launch
         return
-    gpus, train = crew(config, plan), load()
-    if len(gpus) == 1:
-        with show.watching(plan, is_told=True) as tell:
-            yield partial(_train_here, train, tell)
-        return
-    screen(stderr=True).say(f"{len(gpus)} workers train, on a core or a GPU each; workers=1 trains in one process.")
     # The display has a thread, before which the workers are forked.
-    with Workers(gpus, train) as workers, show.watching(plan, is_told=True) as workers.tell:
+    gpus = crew(config, plan_jobs(cells))
+    with Workers(gpus, load()) as workers, show.watching(cells, is_told=True) as workers.tell:
         yield workers
 
 
-def _train_here(train: TrainCells, tell: Tell, jobs: Sequence[Job]) -> None:
-    """Train cells in this process, and tell each that has ended."""
-    for job in jobs:
-        for cell in job.cells:
-            train([cell], None)
-            tell(cell)
-
-
-def _train(plan: Plan, launch: Launch) -> None:
+def _train(left: list[Cell], launch: Launch) -> None:
     """Launch until every cell is finished or has failed.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
     """
-    unfinished, tries = plan.unfinished, 0
+    tries = 0
     # Cells that have failed earlier are tried once more.
-    todo = [cell for cell in unfinished if cell.state is not State.RUNNING]
+    todo = [cell for cell in left if cell.state is not State.RUNNING]
     while True:
-        n_missing = sum(len(cell.missing) for cell in unfinished)
+        n_missing = sum(len(cell.missing) for cell in left)
         if todo and tries < TRIES:
             tries += 1
-            launch(make_plan(todo).jobs)
-        elif any(cell.state is State.RUNNING for cell in unfinished):
+            launch(plan_jobs(todo))
+        elif any(cell.state is State.RUNNING for cell in left):
             time.sleep(LOOK_EVERY)
         else:
             return
-        unfinished = [cell for cell in survey(unfinished) if cell.state is not State.FINISHED]
-        todo = [cell for cell in unfinished if cell.state is State.WAITING]
-        if sum(len(cell.missing) for cell in unfinished) < n_missing:
+        left = unfinished(survey(left))
+        todo = [cell for cell in left if cell.state is State.WAITING]
+        if sum(len(cell.missing) for cell in left) < n_missing:
             tries = 0
 
 
 def _failures(cells: Sequence[Cell]) -> list[str]:
     """Each reason why cells did not finish, once, with the cells that it holds for."""
-    unfinished = dict[str, list[Cell]]()
+    alike = dict[str, list[Cell]]()
     for cell in cells:
         if cell.state is not State.FINISHED:
-            unfinished.setdefault(cell.failure.error if cell.failure else "", []).append(cell)
+            alike.setdefault(cell.failure.error if cell.failure else "", []).append(cell)
     sentences = []
-    for group in unfinished.values():
-        label, failure = group[0].label, group[0].failure
-        if len(group) > 1:
-            label += f" (and {len(group) - 1:,} more of {len(cells):,} cells)"
-        sentences.append(str(replace(failure, cell=label)) if failure else f"{label} did not finish.")
+    for first, *others in alike.values():
+        label = first.label + (f" (and {len(others):,} more of {len(cells):,} cells)" if others else "")
+        failure = first.failure and replace(first.failure, cell=label)
+        sentences.append(str(failure or f"{label} did not finish."))
     return sentences
 
 
-def _check_before_training(plan: Plan) -> None:
-    """Check the parts of the cells that are left to train, and make their folders of results."""
-    cells = plan.unfinished
-    what = f"{len(cells)} of {counted(len(plan.cells), 'cell')} to train"
+def _check_before_training(cells: Sequence[Cell], number: int) -> None:
+    """Check the parts of cells, which are left to train of so many, and make their folders of results."""
+    what = f"{len(cells)} of {counted(number, 'cell')} to train"
     # Imports make many objects and no garbage.
     with doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
         check_parts(cells)

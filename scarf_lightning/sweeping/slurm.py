@@ -22,7 +22,7 @@ from ..errors import UsageError, counted
 from ..options.option import Options, option
 from ..results.files import write_whole
 from ..screen import screen
-from .cell import Cell, State, survey
+from .cell import State, survey
 from .jobs import FOLDER, forget, write_jobs
 from .plan import MINUTE, Job
 
@@ -76,21 +76,15 @@ class Slurm:
         folder, cells = results / FOLDER / name, [cell for job in jobs for cell in job.cells]
         n_missing = sum(len(cell.missing) for cell in cells)
         # An earlier command may have left an array, because it detached or was killed.
-        if is_in_queue(name):
+        was_left = is_in_queue(name)
+        if was_left:
             _say(f"Waiting for the job array {name}, which an earlier command left in the queue.")
-        else:
-            forget(folder)
-            try:
-                self._submit(jobs, folder)
-            except UsageError:
-                forget(folder)
-                raise
-        if self.options.detach:
-            raise Detached(
-                f"The job array {name} is in the queue. The same command waits for it; `scancel --name={name}` ends it."
-            )
         try:
-            _wait(name)
+            if not was_left:
+                forget(folder)
+                self._submit(jobs, folder)
+            if not self.options.detach:
+                _wait(name)
         # Also at Ctrl-C: tasks that nobody waits for would train on.
         except BaseException:
             slurm("scancel", f"--name={name}")
@@ -98,6 +92,10 @@ class Slurm:
             _wait(name)
             forget(folder)
             raise
+        if self.options.detach:
+            raise Detached(
+                f"The job array {name} is in the queue. The same command waits for it; `scancel --name={name}` ends it."
+            )
         # Cells that have got on are launched again by the run. If none has, no task could begin, and a log says why.
         if sum(len(cell.missing) for cell in survey(cells) if cell.state is State.WAITING) == n_missing:
             raise RuntimeError(f"no task of the job array finished a trial; see {folder}/*.log")
@@ -105,22 +103,21 @@ class Slurm:
 
     def _submit(self, jobs: Sequence[Job], folder: Path) -> None:
         """Submit an array that trains jobs, whose files go into this folder."""
-        asked, seconds = self.options, [job.seconds for job in jobs]
-        least = max(MINUTE * asked.least_min, sum(seconds) / MOST_TASKS)
-        tasks, lengths = list[list[Cell]](), list[float]()
+        asked = self.options
+        least = max(MINUTE * asked.least_min, sum(job.seconds for job in jobs) / MOST_TASKS)
+        tasks = [Job([])]
         for job in jobs:
-            if not lengths or lengths[-1] >= least:
-                tasks.append([])
-                lengths.append(0.0)
-            tasks[-1] += job.cells
-            lengths[-1] += job.seconds
+            if tasks[-1].cells and tasks[-1].seconds >= least:
+                tasks.append(Job([]))
+            tasks[-1].cells.extend(job.cells)
         write_jobs(tasks, folder)
         # `exec` puts Python in the place of the shell, so that signals reach it.
         command = shlex.join([sys.executable, "-m", "scarf_lightning.cli.job", str(folder)])
         script = folder / "task.sh"
         write_whole(script, "\n".join(["#!/bin/bash", *asked.setup, f"exec {command}", ""]))
         # All tasks of an array have one limit.
-        minutes = asked.timeout_min or max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * max(lengths) / MINUTE))
+        longest = max(task.seconds for task in tasks) / MINUTE
+        minutes = asked.timeout_min or max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * longest))
         arguments = {
             "job-name": folder.name,
             "array": f"0-{len(tasks) - 1}%{asked.array_parallelism}",

@@ -28,7 +28,7 @@ from ..results import work_under_claims_of
 from ..screen import screen
 from .cell import Cell
 from .jobs import TrainCells, can_be_divided, divided
-from .plan import START_UP, Job, Plan
+from .plan import START_UP, Job
 
 BYTES_A_WORKER = 600_000_000
 """Memory of a worker that trains a table of usual size."""
@@ -39,7 +39,7 @@ Tell = Callable[[Cell], None]
 """Is told each cell of a run that has ended, by whoever trains it; a cell may end in several jobs."""
 
 
-def crew(config: Config, plan: Plan) -> Sequence[int | None]:
+def crew(config: Config, jobs: Sequence[Job]) -> Sequence[int | None]:
     """The GPU of each worker, None on the processor: as many as ``workers``, or else as cores, memory and work allow.
 
     Raises:
@@ -55,16 +55,15 @@ def crew(config: Config, plan: Plan) -> Sequence[int | None]:
             raise UsageError(f"workers={wanted} is not possible here: {reason}; leave workers out.")
         return [None]
     if gpus := usable_gpus(config.trainer):
-        return gpus[: len(plan.jobs)][:wanted]
+        return gpus[: len(jobs)][:wanted]
     if wanted is None:
         # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
         memory = min(free_memory(), default=math.inf) / BYTES_A_WORKER
         # Less work than a start takes is not worth another worker.
-        wanted = math.floor(min(usable_cores(), memory, plan.seconds / START_UP))
-    n_jobs = len(plan.jobs)
-    if n_jobs < wanted:
-        n_jobs = sum(len(job.missing) if can_be_divided(job) else 1 for job in plan.jobs)
-    return [None] * max(1, min(wanted, n_jobs))
+        starts = 1 + sum(job.seconds for job in jobs) / START_UP
+        wanted = math.floor(min(usable_cores(), memory, starts))
+    most = sum(len(job.missing) if can_be_divided(job) else 1 for job in jobs)
+    return [None] * max(1, min(wanted, most))
 
 
 class Worker:
@@ -77,14 +76,13 @@ class Worker:
     Attributes:
         pipe: what it tells: a text to show, the place in its job of a cell that has ended, and at the end of a job an
             error that is no cell's failure, or None.
-        job: the one that it trains; None if it waits.
+        cells: those of the job that it trains; none if it waits.
     """
 
     def __init__(self, train: TrainCells, gpu: int | None) -> None:
         # A notebook that starts this run may have computed with threads that a fork would wait for.
         end_openmp_threads()
-        self.gpu = gpu
-        self.job: Job | None = None
+        self.gpu, self.cells = gpu, list[Cell]()
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe()
         # Python ends daemons at its own end, also those of a start that a signal has ended.
@@ -95,14 +93,15 @@ class Worker:
 
     def begin(self, job: Job) -> None:
         """Let it train a job."""
-        self.job = job
+        self.cells = job.cells
         # It may have died while it waited, which the end of its pipe tells.
         with suppress(OSError):
             self.pipe.send((job.cells, job.trials))
 
 
 class Workers:
-    """Processes that wait for jobs while a `with` block runs. Calling it trains jobs: it is a `Launch`.
+    """Processes that wait for jobs while a `with` block runs. Calling it trains jobs: it is a `Launch`. A single worker
+    is this process itself.
 
     Fork before threads are started: a lock that another thread holds stays locked in the fork.
 
@@ -117,10 +116,15 @@ class Workers:
     def __init__(self, gpus: Sequence[int | None], train: TrainCells) -> None:
         self._gpus, self._train = gpus, train
         self.tell: Tell = lambda _: None
-        self._shown = set[str]()
+        self._workers, self._shown = list[Worker](), set[str]()
 
     def __enter__(self) -> Self:
-        self._workers = [Worker(self._train, gpu) for gpu in self._gpus]
+        # One would only cost its fork.
+        if len(self._gpus) > 1:
+            screen(stderr=True).say(
+                f"{len(self._gpus)} workers train, on a core or a GPU each; workers=1 trains in one process."
+            )
+            self._workers = [Worker(self._train, gpu) for gpu in self._gpus]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -140,58 +144,52 @@ class Workers:
         Raises:
             Exception: what is no cell's failure, such as a full disk.
         """
+        if not self._workers:
+            for cell in [cell for job in jobs for cell in job.cells]:
+                self._train([cell], None)
+                self.tell(cell)
+            return
         with divided(jobs, len(self._gpus)) as parts:
             self.train(parts)
 
     def train(self, jobs: Sequence[Job]) -> None:
         """Train jobs, the first ones first. That of a worker that dies is left to the next launch of the run."""
-        waiting, problem = list(reversed(jobs)), None
+        waiting = list(reversed(jobs))
         while True:
             for worker in self._workers:
-                if worker.job is None and waiting:
+                if not worker.cells and waiting:
                     worker.begin(waiting.pop())
-            busy = [worker for worker in self._workers if worker.job is not None]
+            busy = [worker for worker in self._workers if worker.cells]
             if not busy:
-                break
+                return
             ready = wait([worker.pipe for worker in busy])
             for worker in busy:
-                error = self._hear(worker) if worker.pipe in ready else None
-                # What stops one job stops the next. Those that are in training end by themselves.
-                if error is not None:
-                    problem, waiting = error, []
-        if problem is not None:
-            raise problem
+                if worker.pipe in ready:
+                    self._hear(worker)
 
-    def _hear(self, worker: Worker) -> Exception | None:
-        """Act on what a worker tells; an error that is no cell's failure is returned."""
+    def _hear(self, worker: Worker) -> None:
+        """Act on what a worker tells; an error that is no cell's failure is raised, since it stops the next job too."""
         try:
             told = worker.pipe.recv()
         except (EOFError, OSError):
-            self._replace(worker)
-            return None
-        if isinstance(told, str):
-            # Such as how a table was read, which every worker finds out.
-            if told not in self._shown:
-                self._shown.add(told)
-                sys.stderr.write(told)
-                sys.stderr.flush()
-        elif isinstance(told, int):
-            assert worker.job is not None
-            self.tell(worker.job.cells[told])
-        else:
-            worker.job = None
-            error: Exception | None = told
-            return error
-        return None
-
-    def _replace(self, worker: Worker) -> None:
-        """Fork a worker in the place of one that has died, and name that one."""
-        worker.process.join()
-        screen(stderr=True).say(
-            f"A worker ended early ({ending(worker.process)}), as happens where memory runs out; its cells go on from "
-            "their last finished stack, and workers=1 needs less."
-        )
-        self._workers[self._workers.index(worker)] = Worker(self._train, worker.gpu)
+            worker.process.join()
+            screen(stderr=True).say(
+                f"A worker ended early ({ending(worker.process)}), as happens where memory runs out; its cells go on "
+                "from their last finished stack, and workers=1 needs less."
+            )
+            self._workers[self._workers.index(worker)] = Worker(self._train, worker.gpu)
+            return
+        if isinstance(told, int):
+            self.tell(worker.cells[told])
+        elif not isinstance(told, str):
+            worker.cells = []
+            if told is not None:
+                raise told
+        # Such as how a table was read, which every worker finds out.
+        elif told not in self._shown:
+            self._shown.add(told)
+            sys.stderr.write(told)
+            sys.stderr.flush()
 
 
 class _Output(io.TextIOBase):

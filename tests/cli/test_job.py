@@ -12,6 +12,7 @@ from scarf_lightning.cli import job, running
 from scarf_lightning.cli.signals import Terminated
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.jobs import write_jobs
+from scarf_lightning.sweeping.plan import Job
 from tests.cells import finish, some_cell
 
 Train = Callable[[Sequence[Cell]], None]
@@ -21,7 +22,7 @@ Train = Callable[[Sequence[Cell]], None]
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Train], None]:
     """Runs a task whose training is made up."""
     monkeypatch.chdir(tmp_path)
-    write_jobs([[some_cell("seed=0")], [some_cell("seed=7", seed=7)]], tmp_path / "job")
+    write_jobs([Job([some_cell("seed=0")]), Job([some_cell("seed=7", seed=7)])], tmp_path / "job")
     monkeypatch.setattr("sys.argv", ["job", str(tmp_path / "job")])
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
 

@@ -14,7 +14,7 @@ from scarf_lightning.cli.show import SweepProgress
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.plan import make_plan
+from scarf_lightning.sweeping.plan import unfinished
 from tests.cells import WDBC, finish, results_in, some_cell
 
 
@@ -30,7 +30,7 @@ def cells(tmp_path: Path) -> list[Cell]:
 def watching(cells: list[Cell], *, terminal: bool, **options: Any) -> tuple[SweepProgress, io.StringIO]:
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, color_system=None, **options)
-    return SweepProgress(make_plan(survey(cells)), console), out
+    return SweepProgress(unfinished(survey(cells)), console), out
 
 
 def test_a_file_gets_a_line_of_progress_a_minute(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from scarf_lightning.options import read
 from scarf_lightning.results import is_claimed, load
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.jobs import divided, forget, read_job, write_jobs
-from scarf_lightning.sweeping.plan import Job, make_plan
+from scarf_lightning.sweeping.plan import Job, plan_jobs
 from tests.cells import finish, some_cell
 from tests.processes import TINY, assert_equal_rows, in_the_way, started, train
 from tests.processes import ended as ended_process
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("in_tmp")
 
 
 def jobs_of(*cells: Cell) -> list[Job]:
-    return make_plan(survey(cells)).jobs
+    return plan_jobs(survey(cells))
 
 
 @pytest.fixture(autouse=True)
@@ -119,13 +119,13 @@ def test_two_runs_that_divide_the_same_cells_train_each_trial_once(tmp_path: Pat
 
 
 def test_a_job_comes_back_as_it_was_written_and_those_of_another_sweep_stay(tmp_path: Path) -> None:
-    dealt = [scarf_cells(), [replace(some_cell("x=1", "y='a b'", pretrain="none"), is_alone=True)]]
+    dealt = [Job(scarf_cells()), Job([replace(some_cell("x=1", "y='a b'", pretrain="none"), is_alone=True)])]
     folders = [tmp_path / "chunks" / name for name in ("one", "other")]
     files = [write_jobs(dealt, folder) for folder in folders]
 
-    for file, cells in zip(files[0], dealt, strict=True):
+    for file, job in zip(files[0], dealt, strict=True):
         # `some_cell` leaves options out that a job reads.
-        expected = [vars(replace(cell, config=read(asdict(cell.config)))) for cell in cells]
+        expected = [vars(replace(cell, config=read(asdict(cell.config)))) for cell in job.cells]
         assert [vars(cell) for cell in read_job(file)] == expected
     forget(folders[0])
     assert list((tmp_path / "chunks").iterdir()) == folders[1:]
