@@ -13,8 +13,8 @@ their cells again.
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from uuid import uuid4
@@ -44,23 +44,21 @@ TrainCells = Callable[[Sequence[Cell], Sequence[int] | None], None]
 """Trains cells one after the other in this process, all their trials or some of them."""
 
 
-@contextmanager
-def divided(jobs: Sequence[Job], n_workers: int) -> Iterator[list[Job]]:
+def divided(jobs: Sequence[Job], n_workers: int, claims: ExitStack) -> list[Job]:
     """The jobs, with a part for each worker in place of one that would keep a worker busy alone. The cells of such a
-    job are claimed while the block runs."""
+    job are claimed for as long as the ``claims`` last."""
     shortest = sum(job.seconds for job in jobs) / n_workers
     parts, whole = list[Job](), list[Job]()
-    with ExitStack() as claims:
-        for job in jobs:
-            trials = job.missing
-            number = min(n_workers, len(trials)) if job.seconds > LONG * shortest else 1
-            if number > 1 and can_be_divided(job) and _claim(job, claims):
-                for n in range(number):
-                    own = trials[len(trials) * n // number : len(trials) * (n + 1) // number]
-                    parts.append(replace(job, trials=own))
-            else:
-                whole.append(job)
-        yield parts + whole
+    for job in jobs:
+        trials = job.missing
+        number = min(n_workers, len(trials)) if job.seconds > LONG * shortest else 1
+        if number > 1 and can_be_divided(job) and _claim(job, claims):
+            for n in range(number):
+                own = trials[len(trials) * n // number : len(trials) * (n + 1) // number]
+                parts.append(replace(job, trials=own))
+        else:
+            whole.append(job)
+    return parts + whole
 
 
 def can_be_divided(job: Job) -> bool:
@@ -105,10 +103,10 @@ def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
         forget(folder)
     for each in returned:
         # A cell that fails is noted in the store and ends no job, so here the job itself went wrong.
-        if each.status != JobStatus.COMPLETED:
-            # The property `return_value` prints a line before it raises.
-            error = each._return_value
-            raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
+        if each.status == JobStatus.UNKNOWN:
+            raise RuntimeError("a job did not finish")
+        # Asking for it raises the error of a job that failed.
+        each.return_value  # noqa: B018
 
 
 def write_jobs(jobs: Sequence[Job], folder: Path) -> list[Path]:

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from ..errors import counted
 from ..options import Config
@@ -19,7 +20,7 @@ from ..options.settings import FitSettings
 from ..results import fingerprint, pretraining_identity
 from .cell import Cell, State
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+MINUTE, HOUR = 60.0, 3600.0
 # Measured on one core of the machine in docs/speed.md.
 START_UP = 3.2
 """Seconds until torch and Lightning are imported and the result is shown."""
@@ -155,14 +156,8 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
     what = f"{counted(len(cells), 'cell')}: {counts}"
     if not (left := unfinished(cells)):
         return [f"{what}; nothing is left to train."]
-    n_trials, seconds = sum(len(cell.missing) for cell in left), START_UP + sum(cell.seconds for cell in left)
-    return [f"{what}; {counted(n_trials, 'trial')} to train.", f"Expected: about {about(seconds)} on one core."]
-
-
-def about(seconds: float) -> str:
-    """A time as people say it: ``40 s``, ``5 min``, ``3 h``, ``12 days``."""
-    for unit, length in (("days", DAY), ("h", HOUR), ("min", MINUTE)):
-        if seconds >= 1.5 * length:
-            return f"{round(seconds / length)} {unit}"
+    n_trials = sum(len(cell.missing) for cell in left)
     # Estimates are no finer than ten seconds.
-    return f"{max(10, 10 * round(seconds / 10))} s"
+    seconds = 10 * math.ceil((START_UP + sum(cell.seconds for cell in left)) / 10)
+    expected = f"Expected on one core: about {timedelta(seconds=seconds)} hours."
+    return [f"{what}; {counted(n_trials, 'trial')} to train.", expected]

@@ -12,7 +12,6 @@ from ..errors import UnfinishedError, UsageError, counted, explained
 from ..importing import without_garbage_collection
 from ..options.combinations import check_target
 from ..options.logger_classes import check_loggers
-from ..options.plugins import load_plugins
 from ..results import check_folder, forget_failure, known_data
 from ..screen import doing, screen
 from .cell import Cell, State, distinct, named, stores_of, survey
@@ -61,8 +60,6 @@ def run(
         screen(stderr=True).say(sentence)
     cells = named(distinct(request.cells))
     options = cells[0].config
-    # A plugin's metrics are shown even if all cells are finished.
-    load_plugins(options.plugins)
     # A run that only shows finished cells works in a folder of another user, and makes none.
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=False)
@@ -186,9 +183,9 @@ def check_parts(cells: Sequence[Cell]) -> None:
     """Look at the data from outside and construct every part of each cell, before the first one trains."""
     from ..options import build_parts
 
-    # Torch is not imported to say that a file or a package is missing. The cells of a run have the same loggers.
-    _refuse([*(cell.source.check for cell in cells), partial(check_loggers, cells[0].config.logger)])
-    _refuse([partial(build_parts, cell.config) for cell in cells])
+    # The cells of a run have the same loggers.
+    parts = [partial(build_parts, cell.config) for cell in cells]
+    _refuse([*(cell.source.check for cell in cells), partial(check_loggers, cells[0].config.logger), *parts])
     check_data(cells)
 
 

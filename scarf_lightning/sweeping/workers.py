@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
-from typing import NoReturn, Self
+from typing import Self
 
 from ..errors import UsageError
 from ..machine import end_openmp_threads, end_with_parent, ending, free_memory, usable_cores, why_no_fork
@@ -149,8 +149,8 @@ class Workers:
                 self._train([cell], None)
                 self.tell(cell)
             return
-        with divided(jobs, len(self._gpus)) as parts:
-            self.train(parts)
+        with ExitStack() as claims:
+            self.train(divided(jobs, len(self._workers), claims))
 
     def train(self, jobs: Sequence[Job]) -> None:
         """Train jobs, the first ones first. That of a worker that dies is left to the next launch of the run."""
@@ -213,7 +213,8 @@ def _work(parent: int, train: TrainCells, pipe: Connection, gpu: int | None) -> 
     """The life of a worker."""
     # Ctrl-C reaches all processes of a terminal. The run answers it, and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _end)
+    # Claims are given back on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     end_with_parent(parent)
     work_under_claims_of(parent)
     # The run's display redraws its last line, so two processes must not write to one terminal.
@@ -232,8 +233,3 @@ def _work(parent: int, train: TrainCells, pipe: Connection, gpu: int | None) -> 
         # Such as a full disk, which keeps a note from being written.
         except Exception as error:
             output.send(error)
-
-
-def _end(*_: object) -> NoReturn:
-    """Answer SIGTERM: claims are given back on the way out."""
-    sys.exit(128 + signal.SIGTERM)

@@ -1,5 +1,6 @@
 """Which trials a job has, under whose claims workers train them, and that no number depends on it."""
 
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -56,7 +57,8 @@ def test_a_job_that_others_would_wait_for_is_divided_among_all_workers(
         cell = some_cell(f"seed={seed}", seed=seed, pretrain="none", trials=trials)
         cell.seconds = each
         jobs.append(Job([cell]))
-    with divided(jobs, n_workers) as dealt:
+    with ExitStack() as claims:
+        dealt = divided(jobs, n_workers, claims)
         assert len(dealt) == expected
 
 
@@ -64,7 +66,8 @@ def test_parts_of_a_job_have_its_missing_trials_under_the_claims_of_the_run() ->
     one, other = scarf_cells()
     finish(other, trials=[0, 1, 4])
 
-    with divided(jobs_of(one, other), 3) as dealt:
+    with ExitStack() as claims:
+        dealt = divided(jobs_of(one, other), 3, claims)
         assert [job.trials for job in dealt] == [[0, 1], [2, 3], [4, 5]]
         assert {cell.label for job in dealt for cell in job.cells} == {"method=control", "method=dropout"}
         places = [one.store, other.store, one.pretraining]
@@ -78,12 +81,15 @@ def test_a_job_is_left_whole_where_numbers_depend_on_the_stack_or_curves_are_liv
     cells = scarf_cells()
     logger = replace(cells[0].config.logger, others={"csv": {"_target_": "pytorch_lightning.loggers.CSVLogger"}})
     logged = [replace(cell, config=replace(cell.config, logger=logger)) for cell in cells]
-    with divided(jobs_of(*logged), 2) as dealt:
+    with ExitStack() as claims:
+        dealt = divided(jobs_of(*logged), 2, claims)
         assert [(job.cells, job.trials) for job in dealt] == [(logged, None)]
-    with finish(cells[1], trials=[]).claim(), divided(jobs_of(*cells), 2) as dealt:
+    with finish(cells[1], trials=[]).claim(), ExitStack() as claims:
+        dealt = divided(jobs_of(*cells), 2, claims)
         assert [job.trials for job in dealt] == [None]
     monkeypatch.setattr(hardware, "is_exact", lambda _: False)
-    with divided(jobs_of(*cells), 2) as dealt:
+    with ExitStack() as claims:
+        dealt = divided(jobs_of(*cells), 2, claims)
         assert [job.trials for job in dealt] == [None]
 
 

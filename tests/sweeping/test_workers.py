@@ -222,14 +222,11 @@ def test_an_error_that_is_no_cells_stops_all(log: Log) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "results/failures/x.json")
 
     with training(log, 2, fail) as run:
-        with pytest.raises(OSError, match="No space left on device"):
-            run.train(jobs(60))
-        tried = len(log.lines())
-        with pytest.raises(OSError, match="No space left on device"):
-            run.train(jobs(1))
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space left on device"):
+                run.train(jobs(30))
 
-    assert tried < 60
-    assert len(log.lines()) == tried + 1
+    assert len(log.lines()) < 30
 
 
 @pytest.mark.slow
