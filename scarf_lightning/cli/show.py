@@ -103,7 +103,7 @@ def _title(answers: "Answers", cells: Sequence[Cell], n_skipped: int) -> str:
         return f"{len(cells)} cells of {shared}" + (f"; {counted(trials, 'trial')} each" if trials else "")
     # The fingerprint is the name of the cell's folder, for whoever looks for its files.
     folder = cells[0].folder
-    named = f" ({folder.name})" if folder is not None and cells[0].rows else ""
+    named = f" ({folder.name})" if folder is not None and cells[0].stored.rows else ""
     return shared + (" (finished already)" if n_skipped else named)
 
 
@@ -124,7 +124,7 @@ def _show_table(answers: "Answers", first: Cell) -> None:
 def _few_steps(cells: Sequence[Cell]) -> list[str]:
     """The sentence on phases of few steps, if there are any."""
     # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
-    return few_steps_note([cell.rows for cell in cells if cell.config.recipe != "practical"])
+    return few_steps_note([cell.stored.in_order for cell in cells if cell.config.recipe != "practical"])
 
 
 def _places(cells: Sequence[Cell], n_skipped: int) -> list[str]:

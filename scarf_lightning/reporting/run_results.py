@@ -24,14 +24,14 @@ def answers_of_run(request: ExpandedSweep, cells: Sequence[Cell]) -> Answers:
     wanted = []
     for cell in cells:
         # A cell without a trial has nothing in the store.
-        wanted.append(reported(cell, cell.folder if cell.rows else None, stored=cell.stored))
+        wanted.append(reported(cell, cell.folder if cell.stored.rows else None, stored=cell.stored))
     results = read_results(wanted, usual=dict(request.usual))
     # What the command line asks for counts more than what a sweep file leads with.
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))
     # A run has no option for the margin, so its answer is by the default of a report.
     options = ReportOptions(reference=request.cells[0].config.reference).with_metric(results.metric)
-    if sum(bool(cell.rows) for cell in cells) < 2:
+    if sum(bool(cell.stored.rows) for cell in cells) < 2:
         return Answers(results, options, [])
     return answers_of(results, options)
 

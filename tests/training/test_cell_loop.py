@@ -175,4 +175,4 @@ def test_a_table_edited_while_a_sweep_trains_is_trained_again(
     assert known_data(Path("results"), cells[0].source) == KnownData(after, 60, 3, 3, "classes")
     assert len(trained) == 4, "the first cell is trained again"
     assert shown.count("t changed while the sweep trained: this cell and those after it") == 1
-    assert [len(each.rows) for each in survey(cells)] == [1, 1, 1]
+    assert [len(each.stored.rows) for each in survey(cells)] == [1, 1, 1]
