@@ -43,12 +43,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    ".cli.api": ("plan", "run"),
-    ".cli.report_command": ("report",),
-    ".errors": ("UnfinishedError", "UsageError"),
-    ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),
-    ".reporting.own_results": ("compare",),
-    ".results": ("load",),
+    "plan": ".cli.api",
+    "run": ".cli.api",
+    "report": ".cli.report_command",
+    "UnfinishedError": ".errors",
+    "UsageError": ".errors",
+    "ScarfClassifier": ".estimators",
+    "ScarfRegressor": ".estimators",
+    "ScarfTransformer": ".estimators",
+    "load_model": ".estimators",
+    "compare": ".reporting.own_results",
+    "load": ".results",
 }
 """The modules of the public names, imported when one is first asked for, so that importing the package is fast."""
 
@@ -64,10 +69,9 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(module, __name__), name)
-    raise AttributeError(f"module {__name__} has no attribute {name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)
 
 
 def __dir__() -> list[str]:

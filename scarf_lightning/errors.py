@@ -77,10 +77,7 @@ def explained(error: BaseException) -> str | None:
 def system_error_sentence(error: OSError) -> str:
     """A sentence on what the operating system refused, such as a full disk or a folder without rights."""
     reason = error.strerror or str(error) or type(error).__name__
-    # As of pyarrow: "Error writing bytes to file. Detail: [errno 28] No space left on device".
-    reason = reason.rpartition(f"[errno {error.errno}] ")[2]
-    files = " and ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
-    return f"{files}: {reason}." if files else f"{reason}."
+    return f"{reason}." if error.filename is None else f"{error.filename}: {reason}."
 
 
 def counted(n: float, thing: str) -> str:
@@ -101,8 +98,7 @@ def capitalised(text: str) -> str:
     >>> capitalised("log-loss of XGBoost"), capitalised("pretrain=scarf helps")
     ('Log-loss of XGBoost', 'pretrain=scarf helps')
     """
-    first, *_ = text.split(" ", 1)
-    return text if "=" in first else text[:1].upper() + text[1:]
+    return text if "=" in text.split(" ")[0] else text[:1].upper() + text[1:]
 
 
 def enumeration(items: Sequence[str]) -> str:

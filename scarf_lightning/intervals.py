@@ -60,16 +60,14 @@ def student_interval(
     error: float,
     freedom: float,
     bounds: tuple[float, float] = UNBOUNDED,
-    *,
-    level: float = LEVEL,
 ) -> Interval:
-    """The interval of Student's t around a mean with a standard error, cut at the bounds; of 95 % by default.
+    """The interval of Student's t of 95 % around a mean with a standard error, cut at the bounds.
 
     >>> mean, low, high = student_interval(0.9, 0.05, 4, bounds=(0.0, 1.0))
     >>> round(low, 3), high
     (0.761, 1.0)
     """
-    return _within(mean, student_quantile(freedom, (1 + level) / 2) * error, bounds)
+    return _within(mean, student_quantile(freedom) * error, bounds)
 
 
 def _within(mean: float, half: float, bounds: tuple[float, float]) -> Interval:
@@ -149,14 +147,10 @@ def mean_interval(
 
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them, from the columns of
-    these names; those of the paper's splits if a trial lacks one."""
-    medians = []
-    for name in SIZES:
-        # A record of an earlier version has None, or no such column.
-        column = [float(size or 0) for size in sizes.get(name, ())]
-        # NaN, of rows without such a column, is not above zero either.
-        if not column or not all(size > 0 for size in column):
-            return TEST_TO_TRAIN, 1.0, None
-        medians.append(median(column))
-    n_test, n_train, n_labelled = medians
+    these names; those of the paper's splits if no trial has one."""
+    # Rows of an earlier version have None, NaN or no such column.
+    known = [[size for size in sizes.get(name, ()) if size and size > 0] for name in SIZES]
+    if not all(known):
+        return TEST_TO_TRAIN, 1.0, None
+    n_test, n_train, n_labelled = map(median, known)
     return n_test, n_train, n_labelled

@@ -152,10 +152,7 @@ def register(new: Metric) -> Metric:
 
 def metrics(targets: Collection[str] | None = None) -> tuple[Metric, ...]:
     """Every metric, ours, then those of plugins; or those of some kinds of target."""
-    every = tuple(_registered.values())
-    if targets is None:
-        return every
-    return tuple(each for each in every if set(targets) & set(each.targets))
+    return tuple(each for each in _registered.values() if targets is None or set(targets) & set(each.targets))
 
 
 def metric_named(name: str, *, option: str = "metric") -> Metric:

@@ -12,12 +12,11 @@ seed does not favour all of them at once.
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -210,27 +209,6 @@ class StackedGenerator:
         # What was drawn ahead belongs to the stream before, and so do the streams on the processor.
         self._drawn.clear()
         self.__dict__.pop("host_streams", None)
-
-    def state(self) -> dict[str, Any]:
-        """The place that all trials' streams have reached, as plain values and tensors, for a checkpoint."""
-        ahead = [[kind, list(shape), torch.stack(draws)] for (kind, shape), draws in self._drawn.items() if draws]
-        # The states of all generators, uint8 (T, n).
-        places = torch.stack([generator.get_state() for generator in self._all])
-        state = {"generators": places, "ahead": ahead}
-        if "host_streams" in self.__dict__ and self.host_streams is not self:
-            state["host_streams"] = self.host_streams.state()
-        return state
-
-    def go_on(self, state: Mapping[str, Any]) -> None:
-        """Go on from the place of a `state`."""
-        self.reset()
-        for generator, place in zip(self._all, state["generators"].cpu(), strict=True):
-            # A view of several states would be read from the beginning of its storage.
-            generator.set_state(place.clone())
-        for kind, shape, draws in state["ahead"]:
-            self._drawn[kind, tuple(shape)] = list(draws.to(self.device))
-        if "host_streams" in state:
-            self.host_streams.go_on(state["host_streams"])
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""

@@ -3,7 +3,6 @@
 import re
 import shlex
 import sys
-import time
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -123,22 +122,14 @@ def doing(what: str) -> AbstractContextManager[object]:
 class NotebookLine:
     """A line in the output of a notebook's cell that is overwritten, as a progress bar is on a terminal."""
 
-    SECONDS_BETWEEN = 0.2
-
     def __init__(self) -> None:
         self._handle: Any = None
-        self._written = 0.0
 
-    def write(self, text: str, *, last: bool = False) -> None:
-        """Replace the line, at most five times a second; the last text is always written."""
-        # Each update is a message to the browser, which may fall behind.
-        now = time.monotonic()
-        if now - self._written < self.SECONDS_BETWEEN and not last:
-            return
+    def write(self, text: str) -> None:
+        """Replace the line. Each update is a message to the browser, which may fall behind if they are many."""
         # IPython is there only where a notebook runs.
         from IPython.display import display
 
-        self._written = now
         shown = {"text/plain": escaped(text)}
         if self._handle is None:
             self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]

@@ -67,5 +67,5 @@ def test_few_labels_overlap_less() -> None:
 def test_the_sizes_are_those_of_the_median_trial() -> None:
     sizes = {"n_test": [20.0, 10, 30], "n_train": [70.0] * 3, "n_labelled": [7.0, 70, 9]}
     assert median_sizes(sizes) == (20, 70, 9)
-    for older in ({}, sizes | {"n_train": [70, None, 70]}):
+    for older in ({}, sizes | {"n_train": [None, float("nan")]}):
         assert median_sizes(older) == (TEST_TO_TRAIN, 1, None)

@@ -1,7 +1,6 @@
 """Random streams, and the roster of the trials that are still training."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,20 +83,3 @@ def test_draws_of_a_trial_are_the_same_after_others_have_left(ahead: int, kept: 
     assert len(left) == len(kept)
     for expected, got in zip(draws(full), draws(left), strict=True):
         assert torch.equal(got, expected[kept])
-
-
-@on_any_device
-def test_a_stream_goes_on_from_its_kept_state(ahead: int, tmp_path: Path) -> None:
-    """Numbers that were drawn ahead, of some kinds for the second time, are drawn again, and a state loads under
-    torch's weights_only."""
-    stream = StackedGenerator([1, 2, 3], ahead=ahead)
-    for _ in range(13):
-        draws(stream)
-    torch.save(stream.state(), tmp_path / "state.pt")
-    expected = [each for _ in range(20) for each in draws(stream)]
-
-    resumed = StackedGenerator([1, 2, 3], ahead=ahead)
-    draws(resumed)
-    resumed.go_on(torch.load(tmp_path / "state.pt", weights_only=True))
-    for drawn, kept in zip([each for _ in range(20) for each in draws(resumed)], expected, strict=True):
-        assert torch.equal(drawn, kept)

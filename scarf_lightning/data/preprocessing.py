@@ -285,9 +285,8 @@ class Preprocessing:
 
     def take(self, trials: Ints) -> "Preprocessing":
         """The arrays of the trials at these positions."""
-        # What is fitted to classes has a row for each trial, and nothing in it.
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        return replace(self, **{name: array[trials] for name, array in arrays.items() if len(array)})
+        taken = {name: array[trials] for name, array in self.arrays().items()}
+        return Preprocessing(**taken, is_shared=self.is_shared)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""

@@ -43,21 +43,21 @@ class StackProgress(Watcher):
 
     def after_step(self, n_done: int) -> None:
         """Show the phase within an epoch, after ``n_done`` of its steps."""
-        seconds = SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES
         # The end of an epoch is shown by `after_epoch`.
-        if n_done < self._steps_per_epoch and self._is_due(seconds):
+        if n_done < self._steps_per_epoch and self._is_due():
             self._show(float(self._stopping.epochs.max()) + n_done / self._steps_per_epoch)
 
     def after_epoch(self) -> None:
-        if self._changes or self._is_due(SECONDS_BETWEEN_LINES):
+        if self._is_due():
             self._show(float(self._stopping.epochs.max()))
 
     def end_fit(self) -> None:
         # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown.
         self._progress.live.stop()
 
-    def _is_due(self, seconds: float) -> bool:
-        """True if the phase was shown at least so many seconds ago."""
+    def _is_due(self) -> bool:
+        """True if the phase was shown long enough ago."""
+        seconds = SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES
         return time.perf_counter() - self._shown >= seconds
 
     def _show(self, epoch: float) -> None:

@@ -116,7 +116,6 @@ class Stack(StackOutputs):
         validation = Examples(self.on_device(self.data.watched))
         # Permutations are drawn on the host, on whatever device the stack trains.
         order = self.streams.torch(self.trials, Purpose.PRETRAIN_ORDER, roster=roster)
-        module.streams = (random, dropout, order)
         self._serve(module, train, validation, order, settings.batch_size)
 
     def steps_per_epoch(self, settings: PretrainSettings) -> int:
@@ -175,7 +174,6 @@ class Stack(StackOutputs):
             examples = replace(examples, weights=weights.to(self.hardware.dtype))
         validation = self.examples(self.data.validation, self.data.validation_labels)
         order = self.streams.torch(self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster)
-        module.streams += (order,)
         self._serve(module, examples, validation, order, EVALUATION_ROWS)
 
     def build_finetuning(
@@ -220,14 +218,12 @@ class Stack(StackOutputs):
             settings=settings,
             metric=metric,
         )
-        module.streams = (random, dropout)
         if supervision.auxiliary is not None:
             assert isinstance(module, Cotraining)
             pretext, weight = supervision.auxiliary
             # Of its own, so that g does not change the masks of f and h.
             head_dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster, number)
             module.add(self._task(pretext, encoder, source, random, head_dropout), weight)
-            module.streams += (head_dropout,)
 
     def _check_metric(self, metric: Metric) -> None:
         """Refuse a metric that early stopping could not compare, because it is undefined for a trial's labels."""

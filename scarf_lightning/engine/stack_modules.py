@@ -48,7 +48,6 @@ class StackModule(nn.Module, ABC):
         settings: of the phase.
         metric: watched by the engine's early stopping, if there is one, in place of the settings' monitor.
         steps_per_epoch: of the optimiser. Schedules need it, and ``scheduled_epochs``, the epochs over which they run.
-        streams: random streams that a checkpoint keeps.
     """
 
     roster: Roster
@@ -60,7 +59,6 @@ class StackModule(nn.Module, ABC):
         self.is_built = False
         self.steps_per_epoch = 1
         self.scheduled_epochs = 1
-        self.streams: tuple[StackedGenerator, ...] = ()
         # Sums over the rows of the current epoch, float64 (T,) each, and the number of rows.
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)

@@ -175,17 +175,11 @@ class PlainModule(pl.LightningModule, StackModule):
         """Log the validation metrics, of which callbacks may watch one."""
         self.log_means(self.end_epoch("validation"))
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the places of the random streams."""
-        checkpoint["random_streams"] = [stream.state() for stream in self.streams]
-
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Go on with the random streams of a checkpoint."""
+        """Refuse the checkpoint of another table or of other options."""
         if not self.is_built:
             raise UsageError(NO_NETWORKS.format(type(self).__name__))
         check_shapes("checkpoint", checkpoint["state_dict"], self)
-        for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
-            stream.go_on(state)
 
     def log_means(self, means: dict[str, NDArray[np.float64]]) -> None:
         """Log means over trials, and of several trials the number of each, such as ``validation_loss/trial_3``."""

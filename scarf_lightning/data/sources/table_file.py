@@ -20,8 +20,11 @@ from ..reading.values import CODE
 SEPARATORS, BLANKS = (",", ";", "\t", "|"), r"\s+"
 ARROW = (".parquet", ".pq", ".feather")
 JSON = re.compile(r"\.(json|jsonl|ndjson)(\.\w+)?$")
-EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
+IS_PANDAS_2 = pd.__version__.startswith("2.")
+EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if IS_PANDAS_2 else {}
 """Arguments by which a number is the float nearest to its text. In pandas 3 it always is."""
+NO_DATES: dict[str, Any] = {"convert_dates": False} if IS_PANDAS_2 else {}
+"""pandas 2 reads columns of names such as ``date`` as times, also where types are kept as they are."""
 
 
 def read_file(
@@ -50,7 +53,7 @@ def read_file(
             frame = pd.read_excel(path, engine="openpyxl")
         elif found := JSON.search(name):
             is_lines = found[1] != "json"
-            frame = pd.read_json(path, lines=is_lines, dtype=False, convert_dates=False, precise_float=True)
+            frame = pd.read_json(path, lines=is_lines, dtype=False, precise_float=True, **NO_DATES)
         else:
             options = {"encoding": encoding or "utf-8-sig", "skipinitialspace": True, "index_col": False}
             frame = _text(path, decimal or ".", sep=separator or _separator(path, options), **options)
