@@ -34,6 +34,8 @@ NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad
 HABITS = {
     "experiment": "A preset: --config-dir FOLDER +experiment=NAME, a file whose first line is # @package _global_.",
     "model": "Did you mean network=NAME, or method=NAME?",
+    "patience": "Did you mean pretrain.patience or finetune.patience?",
+    "results": "Did you mean paths.results?",
     "early_stopping": "Did you mean pretrain.patience or finetune.patience?",
     "datamodule": "Did you mean dataset?",
     "batch": "Did you mean batch_size?",

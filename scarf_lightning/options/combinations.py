@@ -112,6 +112,7 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
     )
 
 
+@derived
 def unused_options(config: Config) -> set[str]:
     """Dotted names of options, or of groups of them, that this cell does not use."""
     method, regime = config.part("method"), config.regime

@@ -1,7 +1,8 @@
 """From overrides to checked configurations, by Hydra's own `compose`.
 
-Hydra takes a tenth of a second to compose a cell. A sweep has few settings on many datasets, so Hydra composes the
-choices of a setting once, on the default dataset. Values such as ``seed=3`` are put in, and the dataset last.
+Hydra takes a tenth of a second to compose a configuration, and a sweep combines few choices in many cells. So Hydra
+composes each choice once. Choices that change different sections are put together, then values such as ``seed=3``, and
+the dataset last.
 """
 
 import re
@@ -9,28 +10,27 @@ import threading
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from hydra import __version__, compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.types import Override, OverrideType
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, MissingConfigException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from ..errors import UsageError, did_you_mean, meant_by, not_an_option, unknown_name
-from ..options import BASES, Config, checked, load_plugins, options_of, read
+from ..errors import UsageError, did_you_mean, not_an_option, unknown_name
+from ..options import BASES, Config, Options, build, checked, load_plugins, options_of, read
 from ..options.axes import TARGET, is_own, list_of, parts, target_of
 from ..options.combinations import with_dataset
 from ..options.config import SHORTHANDS, within_max_epochs
 from ..options.settings import DatasetSettings
-from .folders import CONF, flat, recipe_options
-from .overrides import hydra_text, parsed
+from .folders import CONF, content_of, flat, recipe_options
+from .overrides import hydra_text, parsed, taken_out
 
 OF_TODAY: dict[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
 """The argument without which Hydra 1.3 behaves as version 1.1 did. Version 1.4 warns of it."""
@@ -39,39 +39,26 @@ _one_thread = threading.RLock()
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError)
 """The errors that composing may end in; Hydra has no error of its own for a file that it cannot read."""
-OF_TABLES = ("split", "regime", "scaling", "encoding")
-"""Axes whose options a recipe sets, whichever part is chosen."""
 NEVER_SCALED = {28, 1468, 4134}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing")."""
-MEETS_DATASET = re.compile(r"\$\{|@|(?:^| )(?:[+~]|scaling\.|dataset[./])")
-"""In overrides that may refer to the dataset, change a part of it, or change the scaling of its file."""
+MEETS_OTHERS = re.compile(r"^[+~]|@")
+"""Overrides that depend on what others choose: of presets, and of a place other than the axis' own."""
+MEETS_DATASET = re.compile(r"^[+~]|@|\$|=by_data/|^scaling\.|^dataset[./]")
+"""Overrides that may refer to the dataset, or change a part of it or of the scaling that its file chooses."""
 
 Overrides = tuple[str, ...]
-
-
-class Setting(NamedTuple):
-    """The options of a cell.
-
-    Attributes:
-        config: checked; or what is wrong with it.
-        lacking: the overrides of options that the chosen parts do not have, each with its refusal. They are left out.
-        names_dataset: whether a value in it may depend on the dataset.
-    """
-
-    config: Config | UsageError
-    lacking: Mapping[str, UsageError] = {}
-    names_dataset: bool = False
+Sections = dict[str, Any]
+Setting = tuple[Config | UsageError, Mapping[str, UsageError]]
+"""The options of a cell, or what is wrong with them; and the overrides of options that its parts do not have, which are
+left out, each with its refusal."""
 
 
 class Composer:
-    """Composes cells, each setting once.
+    """Composes cells.
 
     Args:
         overrides: of a command line. Those of Hydra's own section count for every cell, as plugins do.
         config_dir: a folder with files of the user's, as ``--config-dir`` names it.
-
-    Attributes:
-        folders: with files of the user's.
 
     Raises:
         UsageError: there is no such folder or plugin, or an option of Hydra's would be ignored.
@@ -81,22 +68,20 @@ class Composer:
         with hydra_started():
             offer(named_plugins(overrides))
             self._loader = GlobalHydra.instance().config_loader()
-        given = [each for each in self.parse([*search_path(config_dir), *overrides]) if each.is_hydra_override()]
-        self._of_hydra = [str(each.input_line) for each in given]
-        named: list[Any] = [each.value() for each in given if each.key_or_group == "hydra.searchpath"]
-        self.folders = [Path(str(folder).removeprefix("file://")) for folders in named for folder in folders]
+        given = self.parse([*search_path(config_dir), *overrides])
+        self._of_hydra = [str(each.input_line) for each in given if each.is_hydra_override()]
         # A cache for each composer, since another one has another folder or other plugins.
-        self._composed = cache(self._compose)
+        self.composed = cache(self._compose)
         self._setting = cache(self._configure)
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders with files of the user's."""
+        return [Path(each.removeprefix("file://")) for each in self.composed(())["hydra"]["searchpath"]]
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
         return parsed(overrides, self._loader)
-
-    def of_files(self, presets: Overrides) -> dict[str, Any]:
-        """What Hydra composes of presets, with its own section."""
-        values: Any = OmegaConf.to_container(self._composed(presets))
-        return dict(values)
 
     def __call__(self, overrides: Overrides) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says.
@@ -104,76 +89,88 @@ class Composer:
         Raises:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
-        setting = self.setting(overrides)
-        for refusal in setting.lacking.values():
+        config, lacking = self.setting(overrides)
+        for refusal in lacking.values():
             raise refusal
-        if isinstance(setting.config, UsageError):
-            raise setting.config
-        return setting.config
+        if isinstance(config, UsageError):
+            raise config
+        return config
 
     def setting(self, overrides: Overrides) -> Setting:
         """The options of one cell; a dataset of ours that meets no other option is put in last."""
         names = [each for each in overrides if each.startswith("dataset=")]
         rest = tuple(each for each in overrides if each not in names)
         own = _own_dataset(names[0]) if len(names) == 1 else None
-        if own is None or MEETS_DATASET.search(" ".join(overrides)) or self._setting(rest).names_dataset:
+        # A file of the user's may refer to the dataset.
+        if own is None or self.folders or any(map(MEETS_DATASET.search, rest)):
             return self._setting(overrides)
-        (dataset, scaling), setting = own, self._setting(rest)
-        if isinstance(setting.config, UsageError):
-            return setting
-        config = with_dataset(setting.config, dataset)
+        dataset, scaling = own
         # The scaling of a dataset gives way to the command line.
-        if scaling is not None and not any(each.startswith("scaling=") for each in overrides):
-            config = replace(config, scaling=self((f"scaling={scaling}",)).scaling)
-        return setting._replace(config=config)
+        gives_way = any(each.startswith("scaling=") for each in rest)
+        config, lacking = self._setting(rest if gives_way else (*scaling, *rest))
+        return config if isinstance(config, UsageError) else with_dataset(config, dataset), lacking
 
     def _configure(self, overrides: Overrides) -> Setting:
         try:
-            given = self.parse(overrides)
-            choices = [each for each in given if _is_choice(each)]
-            composed = self._composed(tuple(str(each.input_line) for each in choices))
-            sections = OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
+            given = {str(each.input_line): each for each in self.parse(overrides)}
+            choices, lacking = tuple(filter(_is_choice, given)), dict[str, UsageError]()
+            sections = OmegaConf.create(self._put_together(choices))
+            del sections["hydra"]
             # In a struct a value is put in only where there is an option.
             OmegaConf.set_struct(sections, True)
-            lacking = dict[str, UsageError]()
-            for each in given:
+            for line, override in given.items():
                 try:
-                    if each not in choices:
-                        OmegaConf.update(sections, each.key_or_group, each.value())
+                    if line not in choices:
+                        OmegaConf.update(sections, override.key_or_group, override.value())
                 except UNKNOWN as error:
-                    lacking[str(each.input_line)] = usage_error(error)
-            # An interpolation may refer to the dataset, or to its scaling.
-            names_dataset = re.search(r"\$\{[^}]*\b(dataset|scaling)\b", str(OmegaConf.to_container(sections)))
-            is_set = [name for each in given for name, _ in flat({each.key_or_group: each.value()})]
-            return Setting(read_config(sections, is_set), lacking, bool(names_dataset))
+                    lacking[line] = usage_error(error)
+            is_set = [name for each in given.values() for name, _ in flat({each.key_or_group: each.value()})]
+            return read_config(sections, is_set), lacking
         # Errors are returned: a cache keeps what is returned, and many cells have the same error.
         except ERRORS as error:
-            return Setting(usage_error(error))
+            return usage_error(error), {}
 
-    def _compose(self, choices: Overrides) -> DictConfig:
+    def _put_together(self, choices: Overrides) -> Sections:
+        """The sections of a configuration with these choices. Those of different sections are composed one by one."""
+        usual, changed = self.composed(()), Sections()
+        for choice in choices:
+            # One choice may override another one, as pretrain=vime overrides the corruption.
+            own = {} if MEETS_OTHERS.search(choice) else self._changes(choice)
+            if not own or not changed.keys().isdisjoint(own):
+                return self.composed(choices)
+            changed |= own
+        return usual | changed
+
+    def _changes(self, choice: str) -> Sections:
+        """The section of a choice, and the others that it changes."""
+        usual, alone, axis = self.composed(()), self.composed((choice,)), choice.partition("=")[0]
+        # Hydra's own section repeats each choice.
+        names = [name for name in usual if name != "hydra" and (name == axis or alone[name] != usual[name])]
+        return {name: alone[name] for name in names}
+
+    def _compose(self, choices: Overrides) -> Sections:
+        """What Hydra composes, with its own section."""
         with hydra_started():
-            return compose("train", overrides=[*self._of_hydra, *choices], return_hydra_config=True)
+            config = compose("train", overrides=[*self._of_hydra, *choices], return_hydra_config=True)
+        sections: Any = OmegaConf.to_container(config)
+        return dict(sections)
 
 
 @cache
-def _own_dataset(override: str) -> tuple[DatasetSettings, str | None] | None:
+def _own_dataset(choice: str) -> tuple[DatasetSettings, Overrides] | None:
     """The dataset of a file of ours, and the scaling that it chooses; None if it chooses anything else, or is none."""
-    file = CONF / f"{override.replace('=', '/', 1)}.yaml"
-    values: Any = OmegaConf.to_container(OmegaConf.load(file)) if file.is_file() else {}
-    match values:
+    match content_of(choice.replace("=", "/", 1)):
         case {"defaults": [{"override /scaling": str(scaling)}], "dataset": dataset}:
-            return checked(DatasetSettings, dataset, "dataset"), scaling
-        case {"source": _}:
-            return checked(DatasetSettings, values, "dataset"), None
+            return checked(DatasetSettings, dataset, "dataset"), (f"scaling={scaling}",)
+        case {"source": _} as dataset:
+            return checked(DatasetSettings, dataset, "dataset"), ()
     return None
 
 
-def _is_choice(override: Override) -> bool:
-    """True for a choice of a file or a part, whose name is a group of `conf/` or a preset's; and for options that come
-    and go, and for several values, which Hydra puts in or refuses."""
-    name = override.key_or_group
-    is_group = "/" in name or (CONF / name).is_dir() or override.package is not None
-    return is_group or override.type is not OverrideType.CHANGE or override.is_sweep_override()
+def _is_choice(override: str) -> bool:
+    """True for a choice of a file or a part, and for what comes and goes: Hydra puts it in or refuses it."""
+    key = override.partition("=")[0]
+    return bool(MEETS_OTHERS.search(key)) or "/" in key or (CONF / key).is_dir()
 
 
 @contextmanager
@@ -211,9 +208,9 @@ def search_path(config_dir: str | Path | None) -> list[str]:
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
     """The modules that a command line names; the last list wins."""
-    lists = [each.value() for each in parsed([argument for argument in arguments if argument.startswith("plugins=")])]
+    options, _ = taken_out(arguments, ["plugins"])
     # What is no list is refused later, by the check of the option.
-    return list(map(str, lists[-1])) if lists and isinstance(lists[-1], list) else []
+    return list(map(str, options["plugins"])) if isinstance(options.get("plugins"), list) else []
 
 
 def offer(plugins: Sequence[str]) -> None:
@@ -240,61 +237,54 @@ def read_config(composed: DictConfig, given: Collection[str] = ()) -> Config:
         given: the names of options that the user has set, whatever their values.
 
     Raises:
-        UsageError: an interpolation leads nowhere, or as by `scarf_lightning.options.read`.
+        UsageError: as by `scarf_lightning.options.read`.
+        OmegaConfBaseException: an interpolation leads nowhere.
     """
-    try:
-        values: Any = OmegaConf.to_container(composed, resolve=True)
-    except OmegaConfBaseException as error:
-        raise usage_error(error) from error
+    values: Any = OmegaConf.to_container(composed, resolve=True)
     of_recipe = recipe_options(str(values.get("recipe")))
     for name, value in of_recipe.items():
         axis, _, option = name.partition(".")
-        part = parts(axis).get(values[axis].get("name")) if axis in OF_TABLES else None
         # A part may lack what a recipe sets, as a split by time lacks split.copies. Another value is the user's, and is
         # refused.
-        if part is not None and option not in options_of(part) and values[axis].get(option) == value:
-            del values[axis][option]
+        if axis in BASES and values[axis].get(option) == value:
+            part = parts(axis).get(values[axis].get("name"), Options)
+            if option not in options_of(part):
+                del values[axis][option]
     # A shorthand such as ``max_epochs`` that is not set leaves each phase its own default.
     is_set = {name: value for name, value in values.items() if name not in SHORTHANDS or value != MISSING}
-    return within_max_epochs(read(is_set), of_recipe, given)
+    config = within_max_epochs(read(is_set), of_recipe, given)
+    # It checks what no single option can.
+    build("regime", config.regime)
+    return config
 
 
 def usage_error(error: BaseException) -> UsageError:
-    """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
+    """An error of Hydra's or OmegaConf's in one sentence, which names the choices or options that there are."""
     if isinstance(error, UsageError):
         return error
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        return _missing_file(error.missing_cfg_file, error.options or ())
+        file, known = error.missing_cfg_file, error.options or ()
+        # The name of a table may have folders in it.
+        axis, _, name = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
+        # A user may have meant a table.
+        of_file = "For a file of yours: dataset=csv dataset.path=FILE." if axis == "dataset" else ""
+        hint = did_you_mean(name, known) or of_file
+        return UsageError(
+            unknown_name(f"{axis}={name} is not an option", name, known, f"the options of {axis}", hint=hint)
+        )
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
-    if isinstance(cause, UNKNOWN) and isinstance(cause.parent_node, DictConfig):
-        return _unknown_option(str(cause.full_key), cause.parent_node)
     message = f"{error} {cause or ''}"
     if isinstance(cause, OmegaConfBaseException):
+        option, section = str(cause.full_key), cause.parent_node
+        if isinstance(cause, UNKNOWN) and isinstance(section, DictConfig):
+            place = option.rpartition(".")[0]
+            known = [str(each) for each in section if each not in ("hydra", TARGET)]
+            where = f"the options of {place}" if place else "the options"
+            return UsageError(not_an_option(option, where, known, full_list=list_of(place)))
         # Its further lines repeat the key and name its classes.
-        message = f"{cause.full_key}: {str(cause).splitlines()[0]}"
+        message = f"{option}: {str(cause).splitlines()[0]}"
     return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
-
-
-def _missing_file(file: str, options: Sequence[str]) -> UsageError:
-    """A refusal of a choice that is neither a file nor a part. A user may have meant a table by it."""
-    # The name of a table may have folders in it.
-    group, _, name = file.partition("/") if file.startswith("dataset/") else file.rpartition("/")
-    own_file = "For a file of yours: dataset=csv dataset.path=FILE." if group == "dataset" else ""
-    hint, where = did_you_mean(name, options) or own_file, f"the options of {group}"
-    return UsageError(unknown_name(f"{group}={name} is not an option", name, options, where, hint=hint))
-
-
-def _unknown_option(full: str, section: DictConfig) -> UsageError:
-    """A refusal of an option that a section does not have."""
-    parent, _, name = full.rpartition(".")
-    values: Any = OmegaConf.to_container(section, resolve=False)
-    known = [each for each in values if each not in ("hydra", TARGET)]
-    # An option of this name may stand in a group within.
-    within = [each for each, _ in flat(values) if meant_by(name, [each.rpartition(".")[2]])]
-    hint = did_you_mean(name, known) or (f"Did you mean {' or '.join(within)}?" if within else "")
-    where = f"the options of {parent}" if parent else "the options"
-    return UsageError(not_an_option(full, where, known, hint, list_of(parent)))
 
 
 def scaling_of(dataset: Mapping[str, Any]) -> str:

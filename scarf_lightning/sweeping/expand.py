@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain, islice, product
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
 
-from ..data.sources import Source
+from ..data.targets import KINDS
 from ..errors import UsageError
 from ..options import Config, check_combination, load_plugins, options_of, unused_options
 from ..options.checking import checked_options
@@ -20,19 +20,20 @@ from ..options.combinations import check_method, is_in, used_options, with_datas
 from ..results import columns
 from .cell import Cell
 from .compose import Composer, Overrides, read_config
-from .folders import SWEEPS, SweepFile, read_sweep, swept
-from .overrides import hydra_text, override_key
-from .plan import labels_to_learn_from
+from .folders import SWEEPS, SweepFile, read_sweep
+from .overrides import hydra_text, override_key, swept
 
-OF_EXPANDING = ("vary", "max_cells")
+EXPANDING = {name: options_of(Config)[name] for name in ("vary", "max_cells")}
 """Options that say how cells are made of a command line, and are no part of one."""
-OF_THE_WHOLE_RUN = ("sweeps", *OF_EXPANDING, "reference", "plan", "force", "trials", "chunk")
+OF_THE_WHOLE_RUN = ("sweeps", *EXPANDING, "reference", "plan", "force", "trials", "chunk")
 """Options that have one value a run, and sections of them."""
 OF_DATA = ("dataset", "paths", "split", "recipe", "plugins")
 """Sections that decide which table is read, and how."""
 EACH = ("dataset.drop=each", "pretrain.drop=each", "corruption.keep=each", "cotrain.corruption.keep=each")
 """Lists of columns that stand for every column of the table in turn: ``dataset.drop=null,each`` is a cell with all
 columns, and a cell without each of them."""
+ANY_NUMBER = 10**15
+"""Of cells, as good as no bound."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
 
@@ -61,13 +62,11 @@ class ExpandedSweep:
 
 
 class Block(NamedTuple):
-    """Axes, each with the overrides of its values; how they are combined; the largest number of cells of the run; and
-    the names of the options that are set."""
+    """Axes, each with the overrides of its values; how they are combined; and the largest number of cells of a run."""
 
     axes: Sequence[Sequence[str]]
     vary: str
-    most: int | None
-    names: Sequence[str]
+    most: int
 
 
 def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) -> ExpandedSweep:
@@ -91,20 +90,32 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     named = given["sweeps"].value() if "sweeps" in given else None
     sweep = None if named is None else read_sweep(str(named), [sweeps, *(each / "sweeps" for each in composer.folders)])
     blocks = list(_blocks(given, sweep, composer))
-    cells, left_out, problems = _composed(_combinations(blocks, composer), composer)
-    # The target may have to be read from the data, which a run that is refused does not need.
-    if not problems:
-        cells, unserved = _serving(cells, counts_labels=sweep is not None)
-        left_out += unserved
-        names = chain(given, *(block.names for block in blocks))
-        problems = _unused(dict.fromkeys(names), cells) if cells else left_out
-    if problems:
-        raise UsageError("\n".join(problems[:MOST_PROBLEMS]))
+    composed = _composed(_combinations(blocks, composer), composer)
+    # A method without kinds serves every target. The kind may have to be found in the data.
+    kinds = [set(cell.config.part("method").targets or KINDS) for cell in composed]
+    cells, left_out = list[Cell](), list[str]()
+    for cell in composed:
+        try:
+            check_combination(cell.config)
+            if not set.intersection(*kinds):
+                check_method(cell.config, cell.target_kind())
+            if sweep is not None:
+                _check_labels(cell)
+            cells.append(cell)
+        except UsageError as error:
+            left_out.append(str(error))
+    _refuse(_unused(blocks, cells) if cells else left_out)
+    notes = [
+        f"{each.input_line}: each seed is a cell of its own. The repeats of one number are its trials, which differ in "
+        f"split, initialisation and batches: trials={len(_values(each)) * cells[0].config.trials}."
+        for name, each in given.items()
+        if name == "seed" and each.is_sweep_override()
+    ]
     return ExpandedSweep(
         _with_own_names(cells),
         sweep,
         tuple(dict.fromkeys(left_out)),
-        tuple(_notes(given.get("seed"), cells[0].config.trials)),
+        tuple(notes),
         tuple(arguments),
         # A report of several cells says how each differs from the usual one.
         usual=columns(composer(())) if len(cells) > 1 else {},
@@ -118,7 +129,7 @@ def one_cell(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     Raises:
         UsageError: as by `expand`, or it is no single cell to train.
     """
-    request = expand([each for each in arguments if not each.startswith("objective=")], composer)
+    request = expand(arguments, composer)
     if request.sweep or len(request.cells) > 1 or request.cells[0].config.plan:
         raise UsageError("sweeps and plan are for our sweeper, since another one trains a cell a job; leave them out.")
     return request
@@ -147,29 +158,27 @@ def _blocks(given: Mapping[str, Override], sweep: SweepFile | None, composer: Co
     command line, each of which replaces that of the places before.
     """
     presets = [each for each in given.values() if each.is_add() and "." not in each.key_or_group]
-    line = [str(each.input_line) for name, each in given.items() if each not in presets and name not in OF_EXPANDING]
-    of_line = {name: each.value() for name, each in given.items() if name in OF_EXPANDING}
-    known = {name: options_of(Config)[name] for name in OF_EXPANDING}
+    line = [each for each in given.values() if each not in presets]
+    of_line = {name: each.value() for name, each in given.items()}
     for chosen, block in product(product(*map(_values, presets)), sweep.blocks() if sweep else [{}]):
-        files = composer.of_files(chosen)
+        files = composer.composed(chosen)
         if files["sweeps"] is not None:
             raise UsageError("sweeps=NAME is named on the command line alone, and not in a file of options.")
-        own = {**files, **block, **of_line}
-        vary, most = checked_options(known, {name: own[name] for name in known}, "").values()
         axes = {**(files["hydra"]["sweeper"].get("params") or {}), **block}
-        # An axis is its place, as cotrain.loss of loss@cotrain.loss.
-        free = [axis for axis in axes if axis.rpartition("@")[2].lstrip("+") not in (*given, *known)]
-        overrides = composer.parse([*chosen, *(f"{axis}={swept(axes[axis])}" for axis in free), *line])
-        yield Block([_values(each, most) for each in overrides], vary, most, list(map(override_key, overrides)))
+        settings = {**files, **axes, **of_line}
+        vary, most = checked_options(EXPANDING, {name: settings[name] for name in EXPANDING}, "").values()
+        written = composer.parse([f"{axis}={swept(values)}" for axis, values in axes.items()])
+        free = [each for each in written if override_key(each) not in given]
+        overrides = [each for each in (*composer.parse(chosen), *free, *line) if each.key_or_group not in EXPANDING]
+        yield Block([_values(each, most or ANY_NUMBER) for each in overrides], vary, most or ANY_NUMBER)
 
 
 def _combinations(blocks: Sequence[Block], composer: Composer) -> list[Overrides]:
     """The overrides of each cell, of which no more are made than there may be."""
     columns_of, most = cache(partial(_columns, composer)), blocks[0].most
-    chained = chain.from_iterable(combined(block.axes, block.vary) for block in blocks)
-    made = chain.from_iterable(_with_columns(each, columns_of) for each in chained)
-    found = list(islice(made, None if most is None else most + 1))
-    if most is not None and len(found) > most:
+    made = chain.from_iterable(combined(block.axes, block.vary) for block in blocks)
+    found = list(islice(chain.from_iterable(_with_columns(each, columns_of) for each in made), most + 1))
+    if len(found) > most:
         number = max(len(found), sum(math.prod(map(len, block.axes)) for block in blocks))
         raise UsageError(
             f"This run has up to {number:,} cells, more than max_cells={most}; max_cells=N allows N, and "
@@ -179,7 +188,7 @@ def _combinations(blocks: Sequence[Block], composer: Composer) -> list[Overrides
     return list(dict.fromkeys(found))
 
 
-def _values(override: Override, most: int | None = None) -> list[str]:
+def _values(override: Override, most: int = ANY_NUMBER) -> list[str]:
     """The values of an axis, as overrides without commas; of a long range one more than ``most``."""
     # As the user wrote it, since it becomes the cell's label.
     if not override.is_sweep_override():
@@ -188,7 +197,7 @@ def _values(override: Override, most: int | None = None) -> list[str]:
     # An interval is continuous; only a sweeper that draws values can use it.
     if not override.is_discrete_sweep():
         raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
-    values = islice(override.sweep_string_iterator(), None if most is None else most + 1)
+    values = islice(override.sweep_string_iterator(), most + 1)
     axis = [f"{key}={value}" for value in values]
     # A pattern such as glob(cc18-x*) may match nothing, and the product would be empty.
     if not axis:
@@ -230,14 +239,14 @@ def combined(axes: Sequence[Sequence[str]], vary: str) -> Iterator[Overrides]:
                     yield (*base[:i], value, *base[i + 1 :])
 
 
-def _with_columns(overrides: Overrides, columns_of: Callable[[Overrides], Sequence[str]]) -> Iterable[Overrides]:
+def _with_columns(overrides: Overrides, columns_of: Callable[[Overrides], Sequence[str]]) -> Iterator[Overrides]:
     """The overrides with each column of their table in the place of ``each``."""
     # Only the data matter to columns, so the other options cannot be wrong.
     of_data = [each for each in overrides if is_in(each.partition("=")[0], OF_DATA) and each not in EACH]
     axes = [[each] for each in overrides]
-    for i, each in enumerate(overrides):
-        if each in EACH:
-            axes[i] = [each.removesuffix("each") + column for column in columns_of(tuple(of_data))]
+    for values in axes:
+        if values[0] in EACH:
+            values[:] = [values[0].removesuffix("each") + column for column in columns_of(tuple(of_data))]
     return product(*axes)
 
 
@@ -254,84 +263,52 @@ def _columns(composer: Composer, of_data: Overrides) -> list[str]:
     return [hydra_text([name]) for name in found]
 
 
-def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[list[Cell], list[str], list[str]]:
-    """The cells of combinations; a sentence on each combination that does not go together; and one on all that cannot
-    be composed.
+def _composed(combinations: Sequence[Overrides], composer: Composer) -> list[Cell]:
+    """The cells of combinations.
 
     A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
     regime.labels=20``. It is left out of their overrides, and refused if no combination has it.
     """
-    cells, apart, wrong = dict[Overrides, Cell](), list[str](), list[str]()
-    unknown, known = dict[str, str](), set[str]()
+    cells, wrong, unknown = dict[Overrides, Cell](), list[str](), dict[str, str]()
     for combination in combinations:
-        config, lacking, _ = composer.setting(combination)
+        config, lacking = composer.setting(combination)
         overrides = tuple(each for each in combination if each not in lacking)
-        known |= {each.partition("=")[0] for each in overrides}
         # Each part lists its own options; those of the first are enough.
         unknown = {each.partition("=")[0]: str(refusal) for each, refusal in lacking.items()} | unknown
         if isinstance(config, UsageError):
             wrong.append(str(config))
-            continue
-        try:
-            check_combination(config)
+        else:
             cells.setdefault(overrides, Cell(overrides, config))
-        except UsageError as error:
-            apart.append(str(error))
-    wrong += [sentence for option, sentence in unknown.items() if option not in known]
-    return list(cells.values()), list(dict.fromkeys(apart)), list(dict.fromkeys(wrong))
+    known = {each.partition("=")[0] for each in chain(*cells)}
+    _refuse(wrong + [sentence for option, sentence in unknown.items() if option not in known])
+    return list(cells.values())
 
 
-def _serving(cells: Sequence[Cell], *, counts_labels: bool) -> tuple[list[Cell], list[str]]:
-    """The cells whose methods and numbers of labels serve their data, and why the others do not.
+def _check_labels(cell: Cell) -> None:
+    """Refuse more labels than the table of a cell has to train with, if it is here to be counted."""
+    # A share of the labels is there in any table.
+    if cell.config.regime.get("labels", 0) > 1 and (cell.source.is_found_out or cell.source.known_size):
+        # Imports numpy.
+        from ..data.trials import check_request
 
-    Data are looked at only if no kind of target is served by all methods. Else what does not serve a target is refused
-    later, with all else that is wrong with a cell.
-    """
-    n_labelled = cache(Source.n_labelled)
-    # A method without kinds serves every target.
-    some = [set(kinds) for cell in cells if (kinds := cell.config.part("method").targets)]
-    looks = bool(some) and not set.intersection(*some)
-    fitting, unserved = list[Cell](), list[str]()
-    for cell in cells:
-        try:
-            if looks and cell.config.part("method").targets:
-                check_method(cell.config, cell.target_kind())
-            if counts_labels:
-                _check_labels(cell, n_labelled)
-            fitting.append(cell)
-        except UsageError as error:
-            unserved.append(str(error))
-    return fitting, unserved
+        check_request(cell.config, cell.source.read().table)
 
 
-def _check_labels(cell: Cell, n_labelled: Callable[[Source], int | None]) -> None:
-    """Refuse more labels than the table of a cell has to train with."""
-    regime = cell.config.regime
-    # A share of the labels is there in any table, and a split by a rule of its own leaves any number of them.
-    if regime.get("labels", 0) <= 1 or cell.config.split["name"] not in ("random", "stratified"):
-        return
-    # None of a table that is not here to be counted.
-    known, is_inside = n_labelled(cell.source), regime["validation"] == "inside"
-    if known is not None and regime["labels"] > labels_to_learn_from(known, counts_validation=is_inside):
-        number = f"{regime['labels']:g} labels"
-        raise UsageError(f"{number}; {cell.dataset_name} has {known:,}, a fifth of them for testing.")
+def _refuse(sentences: Sequence[str]) -> None:
+    """Raise an error with these sentences, each once, if there are any."""
+    if sentences:
+        raise UsageError("\n".join(list(dict.fromkeys(sentences))[:MOST_PROBLEMS]))
 
 
-def _unused(names: Iterable[str], cells: Sequence[Cell]) -> list[str]:
+def _unused(blocks: Sequence[Block], cells: Sequence[Cell]) -> list[str]:
     """A sentence on each option that is set and that no cell uses."""
     unused = [unused_options(cell.config) for cell in cells]
+    # An axis is its place, as cotrain.loss of loss@cotrain.loss.
+    keys = [values[0].partition("=")[0] for block in blocks for values in block.axes]
+    names = dict.fromkeys(key.rpartition("@")[2] for key in keys)
     # An option that some cells use may be set for all of them, as in pretrain=scarf,none loss.temperature=2.
     idle = [name for name in names if all(is_in(name, options) for options in unused)]
     return [f"{name} is set, but no cell of this run uses it; leave it out, or choose what uses it." for name in idle]
-
-
-def _notes(seed: Override | None, trials: int) -> Iterator[str]:
-    """A sentence on seeds that are swept, as a user of other tools repeats a training."""
-    if seed is not None and seed.is_sweep_override():
-        yield (
-            f"{seed.input_line}: each seed is a cell of its own. The repeats of one number are its trials, which "
-            f"differ in split, initialisation and batches: trials={len(_values(seed)) * trials}."
-        )
 
 
 def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
@@ -341,9 +318,9 @@ def _with_own_names(cells: Sequence[Cell]) -> list[Cell]:
     number = Counter(name for name, _, _ in tables)
     renamed = []
     for cell in cells:
-        name, dataset = cell.dataset_name, cell.config.dataset
-        if dataset.path and number[name] > 1:
-            own = replace(dataset, name=f"{name} ({dataset.path}, {dataset.target})")
+        dataset = cell.config.dataset
+        if dataset.path and number[cell.dataset_name] > 1:
+            own = replace(dataset, name=f"{cell.dataset_name} ({dataset.path}, {dataset.target})")
             cell = replace(cell, config=with_dataset(cell.config, own))
         renamed.append(cell)
     return renamed

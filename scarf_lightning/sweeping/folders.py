@@ -1,8 +1,8 @@
 """The folders of the configuration and of the sweeps, and what their files say."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -38,15 +38,19 @@ CONF, SWEEPS = _folder("conf"), _folder("sweeps")
 
 
 @cache
+def content_of(choice: str) -> Mapping[str, Any]:
+    """What the file of a choice of ours says, as of ``recipe/paper``; nothing if there is none, as of a user's own."""
+    file = CONF / f"{choice}.yaml"
+    content: Any = OmegaConf.to_container(OmegaConf.load(file)) if file.is_file() else {}
+    return content
+
+
+@cache
 def recipe_options(name: str) -> Mapping[str, Any]:
-    """The options that a recipe of ours sets, by their full names, and their values; none of a user's own recipe."""
-    file = CONF / "recipe" / f"{name}.yaml"
-    # A recipe of the user's is in a folder that Hydra alone knows.
-    if not file.exists():
-        return {}
-    content: Any = OmegaConf.to_container(OmegaConf.load(file))
+    """The options that a recipe of ours sets, by their full names, and their values."""
     options: dict[str, Any] = {}
-    for default in content.pop("defaults", []):
+    content = {"defaults": [], **content_of(f"recipe/{name}")}
+    for default in content.pop("defaults"):
         # A recipe may begin with another one. An entry that is no name chooses a part of an axis.
         if isinstance(default, str):
             options |= recipe_options(default)
@@ -85,16 +89,14 @@ class SweepFile:
     paper: str | None = None
     trials: int | None = None
     report: list[dict[str, Any]] = field(default_factory=list)
-    file: Path | None = None
+    file: str = ""
 
     def __post_init__(self) -> None:
         if not self.cells:
             raise ValueError("cells must be a list of blocks, each with axes and their values")
         for axis in chain.from_iterable(self.cells):
-            if not OPTION.fullmatch(axis):
-                raise ValueError(f"{axis!r} is no name of an option; write OPTION: [VALUE, VALUE]")
-            if NO_AXIS.intersection(re.split(r"[./@+]", axis)):
-                raise ValueError(f"{axis} is set, and a sweep file only names cells; give it on the command line")
+            if not OPTION.fullmatch(axis) or NO_AXIS.intersection(re.split(r"[./@+]", axis)):
+                raise ValueError(f"{axis!r} is no axis; a sweep file only names cells, by OPTION: [VALUE, VALUE]")
         # A backslash may hide what Hydra would look up.
         if re.search(r"\$\W*\{", str(self.cells)):
             raise ValueError("${...} looks a value up, and a sweep file has plain values; write the value")
@@ -102,14 +104,12 @@ class SweepFile:
     @property
     def is_of_user(self) -> bool:
         """Tell whether it is a file of the user's, and not one of ours."""
-        return self.file is not None and self.file.parent != SWEEPS
+        return Path(self.file).parent != SWEEPS
 
     def leading(self, usual: str) -> str:
         """The name of the metric that leads where no run asks for one: accuracy in the sweeps of the paper, which
         measures by it however rare a class is."""
-        if self.paper is not None and usual == "balanced_accuracy":
-            return "accuracy"
-        return usual
+        return "accuracy" if self.paper is not None and usual == "balanced_accuracy" else usual
 
     def blocks(self) -> list[dict[str, Any]]:
         """Each block with the trials of the file."""
@@ -143,7 +143,7 @@ def _read(file: Path) -> SweepFile:
         if not isinstance(content, dict):
             raise ValueError("it must have title and cells, each with a value")
         # The file's own name is the name of the sweep.
-        return replace(checked(SweepFile, content | {"name": file.stem}), file=file)
+        return checked(SweepFile, content | {"name": file.stem, "file": str(file)})
     # Deep nesting ends Python's recursion.
     except (DamagedRecordError, yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
         reason = str(error)
@@ -158,28 +158,3 @@ def _n_values(node: yaml.Node) -> int:
     and may have aliases of its own."""
     inner = node.value if isinstance(node, yaml.CollectionNode) else ()
     return 1 + sum(map(_n_values, chain.from_iterable(inner) if isinstance(node, yaml.MappingNode) else inner))
-
-
-def swept(values: Any) -> str:
-    """The values of an axis of a file in Hydra's notation. A list is swept; a list in a list is one value."""
-    return ",".join(map(notation, values)) if isinstance(values, list) else notation(values)
-
-
-def notation(value: Any, text: Callable[[Any], str] = str) -> str:
-    """A plain value in the notation of a command line.
-
-    Args:
-        value: as YAML or Python has it.
-        text: how a text, a number or anything else is written.
-
-    >>> notation({"a": [None, "b"], "c": True})
-    '{a:[null,b],c:true}'
-    """
-    if isinstance(value, (list, tuple)):
-        return f"[{','.join(notation(each, text) for each in value)}]"
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{name}:{notation(each, text)}' for name, each in value.items())}}}"
-    # Python would write None and True, which Hydra reads as texts.
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else text(value)

@@ -3,6 +3,7 @@
 A user names a file as a dataset, and writes values that Hydra's grammar does not have. Hydra sees those in quotes.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,9 +18,11 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from ..data.sources import ENDING
 from ..errors import UsageError
 from ..options.axes import AXES, SEVERAL, TARGET
-from .folders import flat, notation
+from .folders import flat
 
 AXIS_NAMES = frozenset(axis.name for axis in AXES)
+PLAIN_TEXT = re.compile(r"(?!(null|true|false|nan|inf)$)[a-z_./][\w./-]*", re.ASCII | re.IGNORECASE)
+"""A text that Hydra reads as one without quotes."""
 
 
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
@@ -31,12 +34,9 @@ def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
     first = [asked] if isinstance(asked, str) else list(asked)
     overrides = list[str]()
     for word in (*first, *more):
-        if not isinstance(word, str) or word.startswith("-"):
-            raise UsageError(
-                f"{word!r} is no override: in Python give texts such as 'trials=2', without dashes, each alone or "
-                "all in one list; a folder of options is the argument config_dir."
-            )
-        is_sweep = word in first and "=" not in word and not word.startswith("~")
+        if not isinstance(word, str):
+            raise UsageError(f"{word!r} is no override: give texts such as 'trials=2', each alone or all in one list.")
+        is_sweep = word in first and re.match(r"[^=~-]+$", word)
         overrides.append(f"sweeps={word}" if is_sweep else word)
     return spelled_out(overrides)
 
@@ -63,17 +63,26 @@ def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
 def hydra_text(value: Any) -> str:
     """A plain value as Hydra's grammar writes it, texts in quotes where they need them.
 
-    >>> hydra_text({"a": [None, "b c"]})
-    "{a:[null,'b c']}"
+    >>> hydra_text({"a": [None, "b c"], "d": True})
+    "{a:[null,'b c'],d:true}"
     """
-    return notation(value, _text)
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(map(hydra_text, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{name}:{hydra_text(each)}' for name, each in value.items())}}}"
+    # Hydra reads Python's None and True as texts.
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    needs_quotes = isinstance(value, str) and not PLAIN_TEXT.fullmatch(value)
+    return _quoted(value) if needs_quotes else str(value)
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        return str(value)
-    is_plain = re.fullmatch(r"(?!(null|true|false|nan|inf)$)[a-z_./][\w./-]*", value, re.ASCII | re.IGNORECASE)
-    return value if is_plain else _quoted(value)
+def swept(values: Any) -> str:
+    """The values of an axis of a file in Hydra's notation. A list is swept; a list in a list is one value. A text is as
+    on the command line: ``glob(cc18-*)``."""
+    if isinstance(values, str):
+        return values
+    return ",".join(map(hydra_text, values)) if isinstance(values, list) else hydra_text(values)
 
 
 def _quoted(value: str) -> str:
@@ -88,25 +97,26 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     Raises:
         UsageError: an argument is no option with a value.
     """
-    names = [argument for argument in arguments if argument.startswith("dataset=")]
-    file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
-    if not names and any(argument.startswith("dataset.path=") for argument in arguments):
-        spelled += ["dataset=csv"]
-    elif ENDING.search(file):
-        # Each earlier dataset= is dropped as well: the last one wins.
-        spelled = [*(each for each in arguments if each not in names), "dataset=csv", f"dataset.path={file}"]
-    return list(map(_readable, spelled))
+    words = [*arguments]
+    names = [word for word in words if word.startswith("dataset=")]
+    # The last one wins.
+    if names and ENDING.search(names[-1]):
+        words = [*(word for word in words if word not in names), names[-1].replace("=", ".path=", 1)]
+        names = []
+    if not names and any(word.startswith("dataset.path=") for word in words):
+        words.append("dataset=csv")
+    return list(map(_readable, words))
 
 
 def _readable(argument: str) -> str:
     """An override whose value, or each value of a list, is in quotes if Hydra's grammar does not have it as it is."""
-    key, sign, value = argument.partition("=")
+    key, _, value = argument.partition("=")
     quoted = _quoted(value)
     # A list stays one: its values are put in quotes, each by itself.
     if value.startswith("[") and value.endswith("]"):
         each = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s][^,]*", value[1:-1])
         quoted = f"[{','.join(map(_quoted, each))}]"
-    has_name = key.strip("+~") and (sign or key.startswith("~"))
+    has_name = re.match(r"~.|[^=]+=", argument)
     for written in (argument, f"{key}={quoted}") if has_name else ():
         with suppress(HydraException):
             OverridesParser.create().parse_override(written)
@@ -125,11 +135,9 @@ def parsed(arguments: Sequence[str], loader: ConfigLoader | None = None) -> list
         line, axis, value = override.input_line, override.key_or_group, override.value()
         if axis.startswith("hydra.run.") or (axis == "hydra.job.chdir" and value is not False):
             raise UsageError(f"{line}: leave it out, for paths.results=FOLDER says where results go.")
-        if axis not in AXIS_NAMES:
-            continue
         is_name = isinstance(value, (str, dict, Sweep, Glob)) or (isinstance(value, list) and axis in SEVERAL)
         # Hydra would merge the names of a list, and the last one would win.
-        if override.is_delete() or not is_name:
+        if axis in AXIS_NAMES and (override.is_delete() or not is_name):
             raise UsageError(f"{line}: {axis} is chosen by name, {axis}=NAME or {axis}=A,B; --help lists the names.")
     return overrides
 

@@ -199,7 +199,7 @@ def test_what_hydra_refuses_is_one_sentence_with_the_options_there_are(override:
 
 def test_an_interpolation_that_leads_nowhere_is_named() -> None:
     with pytest.raises(UsageError, match=r"^paths\.results: .*\.$"):
-        read_config(composed("paths.results=${nowhere}"))
+        config_of("paths.results=${nowhere}")
 
 
 def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:

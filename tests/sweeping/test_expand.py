@@ -99,6 +99,7 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
         ("corruption.rat=0.5", "corruption.rat is not an option. Did you mean rate? The options of corruption are: "),
         ("network.encoder={depht:3}", "network.encoder.depht is not an option. Did you mean depth? The options of"),
         ("corruption=mean,marginal seed=1,2 fit_on=some", "fit_on=some is unknown. Its values are: all, train."),
+        ("regime=few regime.labels=20,2.5", "regime.labels must be a whole number of rows, or a share between 0 and 1"),
         ("seed=1,-1", "seed=-1: it takes a number in [0, inf)."),
         ("corruption=gaussian corruption.rate=0.3", "corruption.rate is not an option. The options of corruption are: "
          "name, keep, sigma."),
@@ -231,8 +232,8 @@ class TestNumbersOfLabels:
         request = request_of(sweep, "dataset=diabetes")
 
         assert [cell.config.regime["labels"] for cell in request.cells] == [20, 90, 0.5]
-        assert request.left_out == ("400 labels; diabetes has 442, a fifth of them for testing.",)
-        assert "4000 labels; wdbc has 569" in refusal(sweep, "regime.labels=4000")[0]
+        assert request.left_out == ("regime.labels=400 is more than the 310 training rows with a label.",)
+        assert refusal(sweep, "regime.labels=4000")[0].startswith("regime.labels=4000 is more than the 455 training")
 
     def test_rows_of_a_file_count_that_have_a_label(self, sweep: str, tmp_path: Path) -> None:
         file = tmp_path / "t.csv"

@@ -1,13 +1,12 @@
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.compose import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.folders import CONF, SWEEPS, read_sweep, recipe_options, swept
+from scarf_lightning.sweeping.folders import CONF, SWEEPS, read_sweep, recipe_options
 from tests.composing import ROOT
 
 MINIMAL = "title: T\ncells: [{seed: 1}]\n"
@@ -69,24 +68,9 @@ def test_a_path_is_one_from_the_working_folder(name: str, tmp_path: Path, monkey
     path.write_text(MINIMAL)
 
     read = read_sweep(name)
-    assert (read.name, read.file, read.is_of_user) == ("mine", path, True)
+    assert (read.name, read.file, read.is_of_user) == ("mine", str(path), True)
     assert not read_sweep("quick").is_of_user
     assert read_sweep(str(path.absolute())).title == "T"
-
-
-@pytest.mark.parametrize(
-    ("values", "argument"),
-    [
-        (["mean", "marginal"], "mean,marginal"),
-        ("glob(cc18-*)", "glob(cc18-*)"),
-        ([None, 3, 1e-3, True], "null,3,0.001,true"),
-        ([["a", "b"], [], [["c"]]], "[a,b],[],[[c]]"),
-        ({"device": "cpu", "early": None}, "{device:cpu,early:null}"),
-        ([{"c": 1, "d": ["a", "b"]}, {}], "{c:1,d:[a,b]},{}"),
-    ],
-)
-def test_an_axis_is_written_as_on_the_command_line(values: Any, argument: str) -> None:
-    assert swept(values) == argument
 
 
 def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Overrides as a user writes them, and as Hydra reads them."""
 
 import re
+from typing import Any
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.overrides import hydra_text, overrides_of_options, parsed, spelled_out, taken_out
+from scarf_lightning.sweeping.overrides import overrides_of_options, parsed, spelled_out, swept, taken_out
 
 
 def test_what_hydra_reads_is_kept_as_it_was_given() -> None:
@@ -44,9 +45,20 @@ def test_a_text_is_read_as_it_was_written(target: str) -> None:
     assert [each.value() for each in parsed(asked)] == ["my table, (1).csv", target]
 
 
-def test_values_are_written_in_the_grammar_of_hydra() -> None:
-    assert hydra_text(["a", "b,c", None, True, 0.5]) == "[a,'b,c',null,true,0.5]"
-    assert hydra_text("null") == "'null'"
+@pytest.mark.parametrize(
+    ("values", "argument"),
+    [
+        (["mean", "marginal"], "mean,marginal"),
+        ("glob(cc18-*)", "glob(cc18-*)"),
+        ([None, 3, 1e-3, True], "null,3,0.001,true"),
+        ([["a", "b"], [], [["c"]]], "[a,b],[],[[c]]"),
+        (["b c", ["it's", "true"]], "'b c',['it\\'s','true']"),
+        ({"device": "cpu", "early": None}, "{device:cpu,early:null}"),
+        ([{"c": 1, "d": ["a", "b"]}, {}], "{c:1,d:[a,b]},{}"),
+    ],
+)
+def test_an_axis_is_written_as_on_the_command_line(values: Any, argument: str) -> None:
+    assert swept(values) == argument
 
 
 @pytest.mark.parametrize(
