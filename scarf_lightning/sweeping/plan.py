@@ -35,7 +35,7 @@ USUAL_COLUMNS = 30
 EPOCHS = {"pretrain": 24.0, "finetune": 11.0}
 """The mean number of epochs with a patience of 3. It grows in proportion to the patience."""
 TYPICAL_PATIENCE = 3
-TRAINED_SHARE, VALIDATED_SHARE = 0.7, 0.1
+TRAINED_SHARE = 0.7
 """Of the rows with a label, in random splits; the others are tested."""
 TYPICAL_SIZE = (1000, 20)
 """Rows and columns of data whose size nobody knows before they are loaded."""
@@ -139,13 +139,6 @@ def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, n_col
     width = n_columns / USUAL_COLUMNS if network.costs_by_column else 1.0
     rows_seconds = n_rows * ROW[phase] * network.typical_cost * width
     return float(FIT + max(first, min(usual, last)) * (steps * STEP + rows_seconds))
-
-
-def labels_to_learn_from(n_labelled: int, *, counts_validation: bool) -> int:
-    """Of the labels of a table those that a random split leaves to training, and to validation if they count."""
-    n_test = round((1 - TRAINED_SHARE - VALIDATED_SHARE) * n_labelled)
-    n_validation = 0 if counts_validation else round(VALIDATED_SHARE * n_labelled)
-    return n_labelled - n_test - n_validation
 
 
 def sentences(cells: Sequence[Cell]) -> list[str]:

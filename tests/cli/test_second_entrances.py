@@ -122,7 +122,7 @@ FILES: dict[str, tuple[str, int | str]] = {
     "values in a text": (SWEEP + "{pretrain: 'none, scarf'}\n", 2),
     "a key twice": (SWEEP + "{pretrain: none}\ntrials: 2\n", "line 5: found duplicate key trials."),
     "no": (SWEEP + "{pretrain: [no]}\n", "pretrain=false: pretrain is chosen by name"),
-    "a tilde": (SWEEP + "{~loss: [none]}\n", "'~loss' is no name of an option"),
+    "a tilde": (SWEEP + "{~loss: [none]}\n", "'~loss' is no axis"),
     "aliases of aliases": (
         "title: x\na: &a0 {pretrain: none}\n"
         + "".join(f"b{i}: &a{i + 1} {{{', '.join(f'x{j}: *a{i}' for j in range(9))}}}\n" for i in range(8)),
@@ -138,12 +138,12 @@ FILES: dict[str, tuple[str, int | str]] = {
     ),
     "a module": (
         SWEEP + "{plugins: [[os]]}\n",
-        "s.yaml is no sweep: plugins is set, and a sweep file only names cells",
+        "s.yaml is no sweep: 'plugins' is no axis; a sweep file only names cells",
     ),
-    "a launcher": (SWEEP + "{hydra/launcher: [joblib]}\n", "hydra/launcher is set, and"),
-    "a logger": (SWEEP + "{+logger.mine._target_: [os.X]}\n", "+logger.mine._target_ is set, and"),
-    "another place": (SWEEP + "{loss@hydra.job: [infonce]}\n", "loss@hydra.job is set, and"),
-    "the results": (SWEEP + "{paths: {results: elsewhere}}\n", "paths is set, and"),
+    "a launcher": (SWEEP + "{hydra/launcher: [joblib]}\n", "'hydra/launcher' is no axis"),
+    "a logger": (SWEEP + "{+logger.mine._target_: [os.X]}\n", "'+logger.mine._target_' is no axis"),
+    "another place": (SWEEP + "{loss@hydra.job: [infonce]}\n", "'loss@hydra.job' is no axis"),
+    "the results": (SWEEP + "{paths: {results: elsewhere}}\n", "'paths' is no axis"),
     "the environment": (SWEEP + "{recipe: ['${oc.env:HOME}']}\n", "${...} looks a value up"),
     "the environment, disguised": (
         SWEEP + "{network: {encoder: {width: ['$\\\\{x:1\\\\}']}}}\n",

@@ -1,4 +1,4 @@
-"""Cells are what Hydra alone composes, though each choice of files is composed once for all values and datasets."""
+"""Cells are what Hydra alone composes, though each choice is composed once for all others, values and datasets."""
 
 import math
 from pathlib import Path
@@ -37,7 +37,8 @@ SETTINGS = [
     "finetune.metric=f1 metric=auroc", "nothing.at.all=3", "seed.more=3", "network.encoder=3", "dataset.name=mine",
     "++seed=3 method=mixup", "pretrain=none method=xgboost", "method=nonsense", "nonsense=mixup", "seed=[1,2]",
     "logger=wandb trainer=cpu logger.wandb.mode=offline", "corruption=by_pretrain/swap pretrain=vime regime=few",
-    "scaling=by_data/paper method=mixup",
+    "scaling=by_data/paper method=mixup", "pretrain=scarf method=scarf_augment scaling=minmax",
+    "recipe=realmlp method=xgboost scaling=zscore", "pretrain=vime loss=barlow_twins corruption=mean views=both",
 ]  # fmt: skip
 OF_A_DATASET = [
     "dataset=cc18-Bioresponse", "dataset=openml dataset.id=31", "dataset=openml scaling=mean",
@@ -78,7 +79,7 @@ def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_choices_of_a_setting_are_composed_once_for_all_values_and_datasets(
+def test_each_choice_is_composed_once_for_all_values_and_datasets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[tuple[str, ...]] = []
@@ -95,9 +96,15 @@ def test_the_choices_of_a_setting_are_composed_once_for_all_values_and_datasets(
             for method in ("mixup", "distill"):
                 composer((f"dataset={name}", f"seed={seed}", "pretrain=scarf_ae", f"method={method}"))
 
-    settings = [("pretrain=scarf_ae", f"method={method}") for method in ("mixup", "distill")]
     # The file of a dataset that the paper does not scale chooses its scaling.
-    assert sorted(made) == sorted([*settings, ("scaling=none",)])
+    choices = ["method=distill", "method=mixup", "pretrain=scarf_ae", "scaling=none"]
+    assert sorted(made) == [(), *((choice,) for choice in choices)]
+
+
+def test_choices_that_change_one_section_are_composed_together() -> None:
+    """Method scarf_augment overrides the pre-training, which is the user's here."""
+    assert config_of("pretrain=scarf", "method=scarf_augment").pretrain.name == "scarf"
+    assert config_of("method=scarf_augment", "scaling=minmax").pretrain.name == "none"
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])

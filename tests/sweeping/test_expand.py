@@ -232,8 +232,8 @@ class TestNumbersOfLabels:
         request = request_of(sweep, "dataset=diabetes")
 
         assert [cell.config.regime["labels"] for cell in request.cells] == [20, 90, 0.5]
-        assert request.left_out == ("regime.labels=400 is more than the 310 training rows with a label.",)
-        assert refusal(sweep, "regime.labels=4000")[0].startswith("regime.labels=4000 is more than the 455 training")
+        assert request.left_out == ("regime.labels=400 is more than the 354 training rows with a label.",)
+        assert refusal(sweep, "regime.labels=4000")[0].startswith("regime.labels=4000 is more than the 398 training")
 
     def test_rows_of_a_file_count_that_have_a_label(self, sweep: str, tmp_path: Path) -> None:
         file = tmp_path / "t.csv"

@@ -114,10 +114,10 @@ def test_what_is_no_list_of_cells_is_refused_and_never_waited_for(kind: str, tmp
         ("cells: [a=1]", "cells=a=1: it takes options by name"),
         ("cells: [{a: 1}]\ntrials: [1]", "trials=[1]: it takes a whole number"),
         ("cells: [{a: 1}]\nreport: [a]", "report=a: it takes options by name"),
-        ("cells: [{max_cells: null}]", "max_cells is set, and a sweep file only names cells"),
-        ("cells: [{+plugins: [a]}]", "+plugins is set, and a sweep file only names cells"),
+        ("cells: [{max_cells: null}]", "'max_cells' is no axis; a sweep file only names cells"),
+        ("cells: [{+plugins: [a]}]", "'+plugins' is no axis"),
         ("cells: [{a: '${oc.env:HOME}'}]", "${...} looks a value up"),
-        ("cells: [{a b: 1}]", "'a b' is no name of an option"),
+        ("cells: [{a b: 1}]", "'a b' is no axis"),
         (f"x: &a [{'a, ' * 999}]\ny: &b [{'*a, ' * 99}]\ncells: [*b, *b]", "more than 100,000 values"),
     ],
 )

@@ -18,7 +18,7 @@ def test_what_hydra_reads_is_kept_as_it_was_given() -> None:
 def test_a_file_may_be_named_in_the_place_of_a_dataset() -> None:
     for asked, spelled in (
         ("dataset.path=a.csv trials=2", "dataset.path=a.csv trials=2 dataset=csv"),
-        ("trials=2 dataset=b/a.tsv.gz", "trials=2 dataset=csv dataset.path=b/a.tsv.gz"),
+        ("trials=2 dataset=b/a.tsv.gz", "trials=2 dataset.path=b/a.tsv.gz dataset=csv"),
         ("dataset=csv dataset.path=a.csv", "dataset=csv dataset.path=a.csv"),
         ("dataset=cc18-car", "dataset=cc18-car"),
         ("", ""),

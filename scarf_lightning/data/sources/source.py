@@ -137,16 +137,6 @@ class Source(ABC):
             _last[self] = read
         return read
 
-    def n_labelled(self) -> int | None:
-        """The rows with a label, if they are known without a download.
-
-        Raises:
-            UsageError: as by `read`.
-        """
-        if self.is_found_out:
-            return self.read().table.n_labelled
-        return self.known_size and self.known_size[0]
-
 
 @dataclass(frozen=True)
 class BundledSource(Source):
