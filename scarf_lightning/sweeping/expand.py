@@ -129,7 +129,7 @@ def one_cell(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     Raises:
         UsageError: as by `expand`, or it is no single cell to train.
     """
-    request = expand(arguments, composer)
+    request = expand([each for each in arguments if not each.startswith("objective=")], composer)
     if request.sweep or len(request.cells) > 1 or request.cells[0].config.plan:
         raise UsageError("sweeps and plan are for our sweeper, since another one trains a cell a job; leave them out.")
     return request

@@ -42,7 +42,7 @@ def content_of(choice: str) -> Mapping[str, Any]:
     """What the file of a choice of ours says, as of ``recipe/paper``; nothing if there is none, as of a user's own."""
     file = CONF / f"{choice}.yaml"
     content: Any = OmegaConf.to_container(OmegaConf.load(file)) if file.is_file() else {}
-    return content
+    return dict(content)
 
 
 @cache
