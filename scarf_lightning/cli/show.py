@@ -75,7 +75,9 @@ class Terminal:
         _say([_title(answers, cells, n_skipped)])
         _show_table(answers, cells[0])
         _say(answer_in_words(answers))
-        answers.remember()
+        # A run that compares nothing has no look to remember.
+        if answers.effects:
+            answers.remember()
         if n_skipped < len(cells) and "wandb" in cells[0].config.logger.views:
             # Imports Lightning and matplotlib.
             from .report_command import log_sweep

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from ..results import (
     read_failure,
 )
 from ..results.records import WEIGHTS
+from ..results.store import Store
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -169,21 +171,17 @@ class Cell:
 
 def distinct(cells: Iterable[Cell]) -> list[Cell]:
     """Equal cells once, with the largest number of trials that is wanted of them."""
-    most: dict[tuple[Path, str], Cell] = {}
+    equal: dict[tuple[Path, str], list[Cell]] = {}
     for cell in cells:
         # Cells of two results folders are trained in each of them.
-        other = most.setdefault((cell.results, cell.key), cell)
-        if cell.config.trials > other.config.trials:
-            most[other.results, other.key] = cell
-    return list(most.values())
+        equal.setdefault((cell.results, cell.key), []).append(cell)
+    return [max(each, key=lambda cell: cell.config.trials) for each in equal.values()]
 
 
-def stores_of(cells: Iterable[Cell]) -> list[CellStore | PretrainingStore]:
+def stores_of(cells: Iterable[Cell]) -> Sequence[Store]:
     """The places of cells and of their pre-trainings, of which several cells may have one."""
-    stores: dict[Path, CellStore | PretrainingStore] = {}
-    for cell in cells:
-        stores |= {store.folder: store for store in (cell.store, cell.pretraining) if store}
-    return list(stores.values())
+    places = chain.from_iterable((cell.store, cell.pretraining) for cell in cells)
+    return list({store.folder: store for store in places if store}.values())
 
 
 def named(cells: Sequence[Cell]) -> Sequence[Cell]:

@@ -33,8 +33,6 @@ from .plan import Job
 
 FOLDER = "chunks"
 """Of the files of jobs, in that of the results."""
-TOLD = ("overrides", "config", "is_alone", "name", "group")
-"""What a job is told of a cell."""
 LONG = 0.25
 """A job is divided that takes longer than this share of the shortest time in which all workers can end."""
 
@@ -117,8 +115,10 @@ def write_jobs(jobs: Sequence[Job], folder: Path) -> list[Path]:
     for number, job in enumerate(jobs):
         # Absolute, since a job may start in another folder.
         file = folder.absolute() / f"{number:05d}.json"
-        told = [vars(cell) | {"config": asdict(cell.config)} for cell in job.cells]
-        write_whole(file, json.dumps({"cells": [{name: each[name] for name in TOLD} for each in told]}))
+        told = []
+        for cell in job.cells:
+            told.append([cell.overrides, asdict(cell.config), cell.is_alone, cell.name, cell.group])
+        write_whole(file, json.dumps({"cells": told}))
         files.append(file)
     return files
 
@@ -134,10 +134,8 @@ def forget(folder: Path) -> None:
 def read_job(file: Path) -> list[Cell]:
     """The cells of a job, whose plugins are imported."""
     cells = []
-    for told in read_json(file)["cells"]:
+    for overrides, config, *named in read_json(file)["cells"]:
         # The command that wrote the file has named them: it is a message to its own job.
-        load_plugins(told["config"]["plugins"])
-        # JSON has neither tuples nor configurations.
-        overrides, config = tuple(told["overrides"]), read(told["config"])
-        cells.append(Cell(**told | {"overrides": overrides, "config": config}))
+        load_plugins(config["plugins"])
+        cells.append(Cell(tuple(overrides), read(config), *named))
     return cells

@@ -94,16 +94,13 @@ def plan_jobs(cells: Sequence[Cell]) -> list[Job]:
 
 def _expect(job: Job) -> None:
     """Tell the cells of a job the seconds that they are expected to take."""
-    first, pretrainings = job.cells[0], job.missing
-    # The cache is found by the hash of the data. Before they are loaded, all is expected to be trained.
-    if first.pretraining is not None:
-        pretrainings = first.pretraining.missing(pretrainings)
+    first, n_pretrainings = job.cells[0], len(job.missing)
     size = first.source.known_size or first.config.dataset.size or TYPICAL_SIZE
     if first.data is not None:
         size = first.data.n_rows, first.data.n_columns
     for cell in job.cells:
         pretrain, finetune = seconds_of_trial(cell.config, *size)
-        cell.seconds = len(pretrainings) / len(job.cells) * pretrain + len(cell.missing) * finetune
+        cell.seconds = n_pretrainings / len(job.cells) * pretrain + len(cell.missing) * finetune
 
 
 def seconds_of_trial(config: Config, n_rows: int, n_columns: int) -> tuple[float, float]:

@@ -125,9 +125,8 @@ def _train(left: list[Cell], launch: Launch) -> None:
     A cell that another process trains is waited for. It is launched here if that process dies.
     """
     tries = 0
-    # Cells that have failed earlier are tried once more.
-    todo = [cell for cell in left if cell.state is not State.RUNNING]
     while True:
+        todo = [cell for cell in left if cell.state is State.WAITING]
         n_missing = sum(len(cell.missing) for cell in left)
         if todo and tries < TRIES:
             tries += 1
@@ -137,7 +136,6 @@ def _train(left: list[Cell], launch: Launch) -> None:
         else:
             return
         left = unfinished(survey(left))
-        todo = [cell for cell in left if cell.state is State.WAITING]
         if sum(len(cell.missing) for cell in left) < n_missing:
             tries = 0
 
@@ -166,17 +164,20 @@ def _check_before_training(cells: Sequence[Cell], number: int) -> None:
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=True)
     for cell in cells:
-        # Only failures of this run are counted.
-        forget_failure(cell.results, cell.key)
+        # Only failures of this run are counted, and what has failed earlier is tried once more.
+        if cell.state is State.FAILED:
+            forget_failure(cell.results, cell.key)
+            cell.state = State.WAITING
 
 
 def check_parts(cells: Sequence[Cell]) -> None:
     """Look at the data from outside and construct every part of each cell, before the first one trains."""
     from ..options import build_parts
 
+    _refuse([cell.source.check for cell in cells])
     # The cells of a run have the same loggers.
-    parts = [partial(build_parts, cell.config) for cell in cells]
-    _refuse([*(cell.source.check for cell in cells), partial(check_loggers, cells[0].config.logger), *parts])
+    check_loggers(cells[0].config.logger)
+    _refuse([partial(build_parts, cell.config) for cell in cells])
     check_data(cells)
 
 

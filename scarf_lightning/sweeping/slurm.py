@@ -15,12 +15,11 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from ..errors import UsageError, counted
 from ..options.option import Options, option
-from ..results.files import write_whole
+from ..results import fingerprint, write_whole
 from ..screen import screen
 from .cell import State, survey
 from .jobs import FOLDER, forget, write_jobs
@@ -72,13 +71,13 @@ class Slurm:
             RuntimeError: no task has trained a cell.
         """
         results = jobs[0].cells[0].results.absolute()
-        name = "scarf-" + sha256("\n".join([str(results), *sorted(self.asked)]).encode()).hexdigest()[:16]
+        name = "scarf-" + fingerprint({"results": str(results), "asked": sorted(self.asked)})
         folder, cells = results / FOLDER / name, [cell for job in jobs for cell in job.cells]
         n_missing = sum(len(cell.missing) for cell in cells)
         # An earlier command may have left an array, because it detached or was killed.
         was_left = is_in_queue(name)
         if was_left:
-            _say(f"Waiting for the job array {name}, which an earlier command left in the queue.")
+            screen(stderr=True).say(f"Waiting for the job array {name}, which an earlier command left in the queue.")
         try:
             if not was_left:
                 forget(folder)
@@ -133,11 +132,7 @@ class Slurm:
         given = [f"--{name}={value}" for name, value in arguments.items() if value is not None]
         # The user's own come last, where they replace ours.
         slurm("sbatch", *given, "--requeue", *asked.sbatch, str(script))
-        _say(f"The job array has {counted(len(tasks), 'task')}.")
-
-
-def _say(sentence: str) -> None:
-    screen(stderr=True).say(sentence)
+        screen(stderr=True).say(f"The job array has {counted(len(tasks), 'task')}.")
 
 
 def is_in_queue(name: str) -> bool:
@@ -169,5 +164,5 @@ def slurm(program: str, *arguments: str) -> str:
             "or leave hydra/launcher out."
         ) from error
     if ran.returncode != 0:
-        raise UsageError(f"{program}: {' '.join(ran.stderr.split())}")
+        raise UsageError(f"{program}: {ran.stderr.strip()}")
     return ran.stdout

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
-from typing import Self
+from typing import Any, Self
 
 from ..errors import UsageError
 from ..machine import end_openmp_threads, end_with_parent, ending, free_memory, usable_cores, why_no_fork
@@ -50,7 +50,7 @@ def crew(config: Config, jobs: Sequence[Job]) -> Sequence[int | None]:
 
     wanted, threads = config.workers, config.trainer.threads
     reason = f"trainer.threads={threads} is of one process" if threads > 1 else why_no_fork()
-    if reason is not None:
+    if reason:
         if (wanted or 1) > 1:
             raise UsageError(f"workers={wanted} is not possible here: {reason}; leave workers out.")
         return [None]
@@ -62,8 +62,10 @@ def crew(config: Config, jobs: Sequence[Job]) -> Sequence[int | None]:
         # Less work than a start takes is not worth another worker.
         starts = 1 + sum(job.seconds for job in jobs) / START_UP
         wanted = math.floor(min(usable_cores(), memory, starts))
-    most = sum(len(job.missing) if can_be_divided(job) else 1 for job in jobs)
-    return [None] * max(1, min(wanted, most))
+    n_jobs = len(jobs)
+    if n_jobs < wanted:
+        n_jobs = sum(len(job.missing) if can_be_divided(job) else 1 for job in jobs)
+    return [None] * max(1, min(wanted, n_jobs))
 
 
 class Worker:
@@ -91,13 +93,6 @@ class Worker:
         # The pipe ends when the process does, which alone holds its other end.
         theirs.close()
 
-    def begin(self, job: Job) -> None:
-        """Let it train a job."""
-        self.cells = job.cells
-        # It may have died while it waited, which the end of its pipe tells.
-        with suppress(OSError):
-            self.pipe.send((job.cells, job.trials))
-
 
 class Workers:
     """Processes that wait for jobs while a `with` block runs. Calling it trains jobs: it is a `Launch`. A single worker
@@ -113,9 +108,10 @@ class Workers:
         tell: is told each cell that has ended.
     """
 
+    tell: Tell
+
     def __init__(self, gpus: Sequence[int | None], train: TrainCells) -> None:
         self._gpus, self._train = gpus, train
-        self.tell: Tell = lambda _: None
         self._workers, self._shown = list[Worker](), set[str]()
 
     def __enter__(self) -> Self:
@@ -158,14 +154,16 @@ class Workers:
         while True:
             for worker in self._workers:
                 if not worker.cells and waiting:
-                    worker.begin(waiting.pop())
-            busy = [worker for worker in self._workers if worker.cells]
+                    job = waiting.pop()
+                    worker.cells = job.cells
+                    # It may have died while it waited, which the end of its pipe tells.
+                    with suppress(OSError):
+                        worker.pipe.send((job.cells, job.trials))
+            busy: dict[Any, Worker] = {worker.pipe: worker for worker in self._workers if worker.cells}
             if not busy:
                 return
-            ready = wait([worker.pipe for worker in busy])
-            for worker in busy:
-                if worker.pipe in ready:
-                    self._hear(worker)
+            for pipe in wait(list(busy)):
+                self._hear(busy[pipe])
 
     def _hear(self, worker: Worker) -> None:
         """Act on what a worker tells; an error that is no cell's failure is raised, since it stops the next job too."""
@@ -189,7 +187,6 @@ class Workers:
         elif told not in self._shown:
             self._shown.add(told)
             sys.stderr.write(told)
-            sys.stderr.flush()
 
 
 class _Output(io.TextIOBase):

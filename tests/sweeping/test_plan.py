@@ -26,7 +26,7 @@ from scarf_lightning.sweeping.plan import (
     seconds_of_trial,
     sentences,
 )
-from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell, some_pretrained
+from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell
 from tests.composing import cells_of
 
 # What the working folder's results hold takes no time.
@@ -79,13 +79,6 @@ def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
         counts, _ = sentences(cells)
 
     assert counts == "4 cells: 1 finished, 1 running, 1 failed, 1 waiting; 8 trials to train."
-
-
-def test_trials_in_the_cache_take_no_time(cells: list[Cell]) -> None:
-    before = seconds(cells[2:])
-    cells[2].pretraining.add([some_pretrained(trial) for trial in (0, 1)])
-    of_control = seconds(cells[:2])
-    assert seconds(cells[2:]) - of_control == pytest.approx((before - of_control) / 3)
 
 
 def test_cells_that_share_a_pretraining_are_a_job_and_the_dataset_of_the_longest_is_first() -> None:

@@ -142,6 +142,7 @@ def training(
             then(cell)
 
     with Workers(gpus or [None] * n, train) as workers:
+        workers.tell = lambda _: None
         yield workers
 
 
