@@ -407,12 +407,10 @@ def few_steps_note(cells: Sequence[Sequence[Fields]]) -> list[str]:
     """A sentence on the phases in which the median trial of a cell made fewer than 100 steps, if there is one."""
     few = {}
     for phase in LONGER:
-        medians = []
+        medians, column = [], f"{phase}_steps"
         for rows in cells:
-            # As many steps as folds have chosen are enough.
-            made = [row.get(f"{phase}_steps") for row in rows if not row.get(f"{phase}_chosen_steps")]
-            if steps := [number for number in made if number is not None]:
-                medians.append(median(steps))
+            if made := [row[column] for row in rows if row.get(column) is not None]:
+                medians.append(median(made))
         if medians and min(medians) < FEW_STEPS:
             few[phase] = f"{min(medians):g} optimiser steps in {phase}"
     sentence = (

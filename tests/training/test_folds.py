@@ -21,7 +21,6 @@ from scarf_lightning.metrics import log_loss, rmse
 from scarf_lightning.options.combinations import unused_options
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Purpose
-from scarf_lightning.results import few_steps_note
 from scarf_lightning.training import CellTraining
 from scarf_lightning.training.folds import train_by_folds
 from tests.composing import config_of
@@ -277,7 +276,6 @@ def test_a_record_has_the_steps_and_the_share(wdbc: Table) -> None:
     for row in record.rows:
         assert 0 < row["finetune_chosen_steps"] <= row["finetune_steps"] <= 30
         assert 0 <= row["mixed_share"] <= 1
-    assert few_steps_note([record.rows]) == []
 
 
 def test_above_its_bound_validation_rows_stop_the_fit(wdbc: Table) -> None:
