@@ -162,10 +162,6 @@ def did_you_mean(name: str, known: Iterable[str], shown: Callable[[str], str] = 
     # In whatever case.
     folded = {each.casefold().strip(): each for each in options}
     near = get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.7)
-    meant = meant_by(name, options) or [folded[each] for each in near]
+    # Other tools may use the name for it.
+    meant = [each for each in options if each in (name, SYNONYMS.get(name.lower()))] or [folded[each] for each in near]
     return f"Did you mean {shown(meant[0])}?" if meant else ""
-
-
-def meant_by(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are this name, or for which other tools use it."""
-    return [each for each in known if each in (name, SYNONYMS.get(name.lower()))]

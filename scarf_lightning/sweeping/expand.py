@@ -92,12 +92,12 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     blocks = list(_blocks(given, sweep, composer))
     composed = _composed(_combinations(blocks, composer), composer)
     # A method without kinds serves every target. The kind may have to be found in the data.
-    kinds = [set(cell.config.part("method").targets or KINDS) for cell in composed]
+    looks_at_targets = not set.intersection(*(set(cell.config.part("method").targets or KINDS) for cell in composed))
     cells, left_out = list[Cell](), list[str]()
     for cell in composed:
         try:
             check_combination(cell.config)
-            if not set.intersection(*kinds):
+            if looks_at_targets:
                 check_method(cell.config, cell.target_kind())
             if sweep is not None:
                 _check_labels(cell)

@@ -13,7 +13,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override, Quote, QuotedString, Sweep
 from hydra.errors import HydraException
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import MISSING
 
 from ..data.sources import ENDING
 from ..errors import UsageError
@@ -42,14 +42,11 @@ def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
-    """The overrides that set options given as a dictionary or a DictConfig, of which some may be left out.
+    """The overrides that set options given as a dictionary, of which some may be left out.
 
     >>> overrides_of_options({"corruption": {"name": "mean", "rate": 0.3}, "batch_size": 64})
     ['corruption=mean', 'corruption.rate=0.3', 'batch_size=64']
     """
-    if isinstance(options, DictConfig):
-        plain: Any = OmegaConf.to_container(options, resolve=True)
-        options = plain
     overrides = []
     for name, value in flat(options):
         # The class of a part follows from its name; a logger of Lightning's has no other.
