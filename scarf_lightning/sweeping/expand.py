@@ -27,6 +27,8 @@ EXPANDING = {name: options_of(Config)[name] for name in ("vary", "max_cells")}
 """Options that say how cells are made of a command line, and are no part of one."""
 OF_THE_WHOLE_RUN = ("sweeps", *EXPANDING, "reference", "plan", "force", "trials", "chunk")
 """Options that have one value a run, and sections of them."""
+TABLES = ("dataset", "dataset.path")
+"""Axes of tables, each of which has a base of its own."""
 OF_DATA = ("dataset", "paths", "split", "recipe", "plugins")
 """Sections that decide which table is read, and how."""
 EACH = ("dataset.drop=each", "pretrain.drop=each", "corruption.keep=each", "cotrain.corruption.keep=each")
@@ -61,10 +63,14 @@ class ExpandedSweep:
     flags: tuple[str, ...] = ()
 
 
-class Block(NamedTuple):
-    """Axes, each with the overrides of its values; how they are combined; and the largest number of cells of a run."""
+Axes = Mapping[str, Sequence[str]]
+"""The overrides of each axis, one a value, by its name."""
 
-    axes: Sequence[Sequence[str]]
+
+class Block(NamedTuple):
+    """Axes, how their values are combined, and the largest number of cells of the run."""
+
+    axes: Axes
     vary: str
     most: int
 
@@ -169,8 +175,10 @@ def _blocks(given: Mapping[str, Override], sweep: SweepFile | None, composer: Co
         vary, most = checked_options(EXPANDING, {name: settings[name] for name in EXPANDING}, "").values()
         written = composer.parse([f"{axis}={swept(values)}" for axis, values in axes.items()])
         free = [each for each in written if override_key(each) not in given]
-        overrides = [each for each in (*composer.parse(chosen), *free, *line) if each.key_or_group not in EXPANDING]
-        yield Block([_values(each, most or ANY_NUMBER) for each in overrides], vary, most or ANY_NUMBER)
+        overrides = {override_key(each): each for each in (*composer.parse(chosen), *free, *line)}
+        most = most or ANY_NUMBER
+        of_cells = {name: _values(each, most) for name, each in overrides.items() if name not in EXPANDING}
+        yield Block(of_cells, vary, most)
 
 
 def _combinations(blocks: Sequence[Block], composer: Composer) -> list[Overrides]:
@@ -179,7 +187,7 @@ def _combinations(blocks: Sequence[Block], composer: Composer) -> list[Overrides
     made = chain.from_iterable(combined(block.axes, block.vary) for block in blocks)
     found = list(islice(chain.from_iterable(_with_columns(each, columns_of) for each in made), most + 1))
     if len(found) > most:
-        number = max(len(found), sum(math.prod(map(len, block.axes)) for block in blocks))
+        number = max(len(found), sum(math.prod(map(len, block.axes.values())) for block in blocks))
         raise UsageError(
             f"This run has up to {number:,} cells, more than max_cells={most}; max_cells=N allows N, and "
             "max_cells=null any number."
@@ -205,7 +213,7 @@ def _values(override: Override, most: int = ANY_NUMBER) -> list[str]:
     return axis
 
 
-def combined(axes: Sequence[Sequence[str]], vary: str) -> Iterator[Overrides]:
+def combined(axes: Axes, vary: str) -> Iterator[Overrides]:
     """The overrides of each cell.
 
     - ``all``: every combination.
@@ -213,29 +221,29 @@ def combined(axes: Sequence[Sequence[str]], vary: str) -> Iterator[Overrides]:
       has a base of its own.
     - ``pairs``: the n-th values together. An axis of one value has it in every cell.
 
-    >>> corruption, loss = ["corruption=mean", "corruption=joint"], ["loss=infonce", "loss=barlow_twins"]
-    >>> list(combined([corruption, loss], "one"))[1:]
+    >>> axes = {"corruption": ["corruption=mean", "corruption=joint"], "loss": ["loss=infonce", "loss=barlow_twins"]}
+    >>> list(combined(axes, "one"))[1:]
     [('corruption=joint', 'loss=infonce'), ('corruption=mean', 'loss=barlow_twins')]
-    >>> list(combined([corruption, loss, ["seed=1"]], "pairs"))[1]
+    >>> list(combined({**axes, "seed": ["seed=1"]}, "pairs"))[1]
     ('corruption=joint', 'loss=barlow_twins', 'seed=1')
 
     Raises:
         UsageError: axes of pairs have different numbers of values.
     """
+    values = list(axes.values())
     if vary == "all":
-        yield from product(*axes)
+        yield from product(*values)
     elif vary == "pairs":
-        lengths = {values[0].partition("=")[0]: len(values) for values in axes if len(values) > 1}
+        lengths = {name: len(each) for name, each in axes.items() if len(each) > 1}
         if len(set(lengths.values())) > 1:
             raise UsageError(f"vary=pairs takes the n-th values together, and axes differ in their number: {lengths}.")
         for n in range(max(lengths.values(), default=1)):
-            yield tuple(values[n % len(values)] for values in axes)
+            yield tuple(each[n % len(each)] for each in values)
     else:
-        is_data = [values[0].startswith(("dataset=", "dataset.path=")) for values in axes]
-        for base in product(*(values if data else values[:1] for values, data in zip(axes, is_data, strict=True))):
+        for base in product(*(each if name in TABLES else each[:1] for name, each in axes.items())):
             yield base
-            for i, values in enumerate(axes):
-                for value in () if is_data[i] else values[1:]:
+            for i, name in enumerate(axes):
+                for value in () if name in TABLES else values[i][1:]:
                     yield (*base[:i], value, *base[i + 1 :])
 
 
@@ -303,9 +311,7 @@ def _refuse(sentences: Sequence[str]) -> None:
 def _unused(blocks: Sequence[Block], cells: Sequence[Cell]) -> list[str]:
     """A sentence on each option that is set and that no cell uses."""
     unused = [unused_options(cell.config) for cell in cells]
-    # An axis is its place, as cotrain.loss of loss@cotrain.loss.
-    keys = [values[0].partition("=")[0] for block in blocks for values in block.axes]
-    names = dict.fromkeys(key.rpartition("@")[2] for key in keys)
+    names = dict.fromkeys(chain(*(block.axes for block in blocks)))
     # An option that some cells use may be set for all of them, as in pretrain=scarf,none loss.temperature=2.
     idle = [name for name in names if all(is_in(name, options) for options in unused)]
     return [f"{name} is set, but no cell of this run uses it; leave it out, or choose what uses it." for name in idle]

@@ -314,10 +314,10 @@ class TestVary:
         self, vary: str, numbers: tuple[int, ...]
     ) -> None:
         for lengths, number in zip(((1, 1), (3, 1), (3, 3), (2, 1, 2)), numbers, strict=True):
-            axes = [[f"{axis}={value}" for value in range(n)] for axis, n in enumerate(lengths)]
+            axes = {str(axis): [f"{axis}={value}" for value in range(n)] for axis, n in enumerate(lengths)}
             made = list(combined(axes, vary))
             assert len(set(made)) == len(made) == number
-            assert made[0] == tuple(values[0] for values in axes)
+            assert made[0] == tuple(values[0] for values in axes.values())
 
     def test_one_at_a_time_the_first_values_are_the_base_and_each_other_value_a_cell(self) -> None:
         assert settings(*ABLATION, "vary=one", "max_cells=6") == [
