@@ -32,14 +32,7 @@ import scarf_lightning
 from scarf_lightning.reporting.drawings.gains import box_plots
 from scarf_lightning.reporting.drawings.matrices import heat_map
 from scarf_lightning.reporting.style import COLOURS
-from scarf_lightning.verdicts import (
-    cell_means,
-    pretraining_grid,
-    reference_win_matrix,
-    relative_gains,
-    scores_of,
-    win_matrix,
-)
+from scarf_lightning.verdicts import cell_means, reference_win_matrix, relative_gains, win_matrix
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
 
@@ -108,7 +101,7 @@ cell_means(usual, by=("dataset", "method", "pretrain")).pivot_table(
 ).round(4)
 
 # %%
-scores = scores_of(usual)
+scores = usual.assign(competitor=usual["pretrain"] + "+" + usual["method"], value=usual["accuracy"])
 competitors = sorted(name for name in scores["competitor"].unique() if not name.endswith("+mixup"))
 heat_map(win_matrix(scores, competitors), row_title="pre-training + method", column_title="against")
 
@@ -118,7 +111,7 @@ heat_map(win_matrix(scores, competitors), row_title="pre-training + method", col
 # %%
 pretrains = sorted(name for name in usual["pretrain"].unique() if name != "none")
 methods = sorted(usual.loc[usual["pretrain"] != "none", "method"].unique())
-grid = pretraining_grid(methods, pretrains)
+grid = {(method, its): (f"{its}+{method}", f"none+{method}") for method in methods for its in pretrains}
 heat_map(reference_win_matrix(scores, grid), row_title="method", column_title="with, against without")
 
 # %% [markdown]

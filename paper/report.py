@@ -17,12 +17,7 @@ from scarf_lightning.reporting.drawings.gains import FILTER
 from scarf_lightning.reporting.making import RowOf
 from scarf_lightning.reporting.style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
 from scarf_lightning.results import Row
-from scarf_lightning.verdicts import (
-    gain_table,
-    pretraining_grid,
-    relative_gains,
-    scores_of,
-)
+from scarf_lightning.verdicts import gain_table, relative_gains
 
 from .comparison import agreement, agreement_summary
 from .published import (
@@ -188,9 +183,11 @@ def _gains(rows: pd.DataFrame) -> list[Block]:
         both = part[part["method"].isin(methods) & (part["pretrain"] != "none")]
         grid: dict[Any, Any] = {}
         for method, of_method in both.groupby("method", sort=False):
-            grid |= pretraining_grid([str(method)], of_method["pretrain"].unique())
+            names = of_method["pretrain"].unique()
+            grid |= {(method, its): (f"{its}+{method}", f"none+{method}") for its in names}
         if grid:
-            gains = gain_table(relative_gains(scores_of(part), grid, alpha=FILTER, test="welch")).reset_index()
+            scores = part.assign(competitor=part["pretrain"] + "+" + part["method"], value=part["accuracy"])
+            gains = gain_table(relative_gains(scores, grid, alpha=FILTER, test="welch")).reset_index()
             frames.append(gains.rename(columns={"row": "method", "column": "pretrain"}).assign(regime=regime))
     if not frames:
         return []

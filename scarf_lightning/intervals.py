@@ -67,11 +67,7 @@ def student_interval(
     >>> round(low, 3), high
     (0.761, 1.0)
     """
-    return _within(mean, student_quantile(freedom) * error, bounds)
-
-
-def _within(mean: float, half: float, bounds: tuple[float, float]) -> Interval:
-    """An interval of a half width, cut at the bounds."""
+    half = student_quantile(freedom) * error
     return Interval(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
@@ -116,33 +112,6 @@ def unseen(n_test: float, trials: int) -> float:
 def are_equal(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """True where all values ``(..., N)`` along the last axis are the same but for rounding, ``(...)``."""
     return np.asarray(np.ptp(values, axis=-1) <= ROUNDING * np.abs(values).max(axis=-1))
-
-
-def mean_interval(
-    values: Sequence[float] | NDArray[np.float64],
-    ratio: float = TEST_TO_TRAIN,
-    *,
-    n_test: float = math.inf,
-    bounds: tuple[float, float] = UNBOUNDED,
-) -> Interval:
-    """The mean of one value a trial on one table, with the interval of the corrected resampled t-test.
-
-    Args:
-        ratio: as `overlap_ratio` gives it.
-        n_test: test rows of a trial, see `unseen`.
-        bounds: of the metric; the interval is cut there.
-    """
-    values = np.asarray(values, dtype=np.float64)
-    n = len(values)
-    mean = float(values.mean()) if n else math.nan
-    if n < FEWEST:
-        return Interval(mean, math.nan, math.nan)
-    # Without a spread, as of ten trials with an accuracy of 1, the t-test would claim certainty.
-    if math.isfinite(bounds[1]) and are_equal(values):
-        return _within(mean, unseen(n_test, n) * (bounds[1] - bounds[0]), bounds)
-    # Not 1 / n alone: splits of one table overlap, so the mean of many trials still varies.
-    half = student_quantile(n - 1) * float(values.std(ddof=1)) * math.sqrt(1 / n + ratio)
-    return _within(mean, half, bounds)
 
 
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:

@@ -27,10 +27,10 @@ def answer_sections(answers: Answers) -> list[Section]:
         levels = _without_comparison(results, options.measure)
         return [Section("summary", "The answer", [*levels, *map(Paragraph, answers.reservations)])]
     texts = [*answers.in_words, *worth_in_words(answers.worths)]
-    is_curve = answers.comparisons[0].labels is not None and answers.product is None
-    picture = effects_picture(answers.comparisons, options)
+    is_curve = answers.effects[0].labels is not None and answers.product is None
+    picture = effects_picture(answers.effects, options)
     if is_curve:
-        competitors = [effect for effect in answers.comparisons if effect.kind == "competitor"]
+        competitors = [effect for effect in answers.effects if effect.kind == "competitor"]
         picture = label_curve(options, competitors)
     # The means of a product stand in the place of its effects.
     product = answers.product
@@ -46,7 +46,7 @@ def answer_sections(answers: Answers) -> list[Section]:
 
 def _details(answers: Answers, *, is_curve: bool) -> list[Block]:
     """What stands behind the effects: how they hold together, and other metrics."""
-    effects, options = answers.comparisons, answers.options
+    effects, options = answers.effects, answers.options
     blocks: list[Block] = []
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
     if len(effects) > 1 and any(effect.claimed != UNDECIDED for effect in effects):

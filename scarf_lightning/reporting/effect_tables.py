@@ -14,7 +14,7 @@ from ..intervals import Interval
 from ..metrics import Metric, metric_named
 from ..verdicts.answers import UNDECIDED
 from ..verdicts.effects import Effect, Product, level_over
-from ..verdicts.words import ends_in_words, ends_of, factor_of
+from ..verdicts.words import ends_in_words, factor_of
 from .blocks import NOTHING, Entry, Table, table
 from .questions import Answers, judged_effects
 
@@ -38,7 +38,7 @@ def effects_table(answers: Answers) -> Table:
     lines: list[Line] = []
     for effect in answers.effects:
         row, is_sure = effect.row, effect.claimed != UNDECIDED
-        level, base = (UNKNOWN, UNKNOWN) if effect.kind == "interaction" else effect.levels(metric)
+        level = UNKNOWN if effect.kind == "interaction" else level_over(effect.ones, metric)
         size, answer = Entry(_size(effect, metric), row["difference"], is_sure), effect.shown
         lines.append(_line(effect.label, level, (size, Entry(answer, answer, is_sure)), row, metric))
         # The mean over settings is no cell that others lie beside.
@@ -46,6 +46,7 @@ def effects_table(answers: Answers) -> Table:
             own = {name: row[name] for name in ("context", "n", "trials", "datasets")} | {"won": 0, "lost": 0}
             known = {"what": effect.reference, "answer": REFERENCE} | own
             entries = Entry(NOTHING, None), Entry(REFERENCE, REFERENCE)
+            base = level_over(effect.others, metric)
             references[effect.reference_label] = _line(effect.reference_label, base, entries, known, metric)
     texts, data = zip(*references.values(), *lines, strict=True)
     return Table(
@@ -73,7 +74,7 @@ def metrics_table(answers: Answers) -> Table | None:
     # A report of one metric needs no table of metrics.
     if not others:
         return None
-    labels = [effect.label for effect in answers.comparisons]
+    labels = [effect.label for effect in answers.effects]
     shown, data = {"effect": labels}, []
     for name in (leading.name, *others):
         metric, (effects, _) = metric_named(name), judged_effects(results, replace(answers.options, metric=name))
@@ -93,15 +94,17 @@ def means_table(product: Product, metric: Metric) -> Table:
     """The metric of each setting, with the last axis across and all others down; its data have a row a setting."""
     *down, across = product.axes
     # A context that all share says nothing.
-    context_heading = ["with"] if len(product.cells) > 1 else []
+    contexts = dict.fromkeys(cell.context for cell in product.cells)
+    context_heading = ["with"] if len(contexts) > 1 else []
     rows, data = [], []
-    for context, tables in product.cells.items():
+    for context in contexts:
+        known = [cell for cell in product.cells if cell.context == context]
         first = [context] if context_heading else []
         means = []
         for setting in itertools.product(*(product.axes[axis] for axis in down)):
             levels = []
             for value in product.axes[across]:
-                cells = [placed[*setting, value] for placed in tables.values()]
+                cells = [cell for cell in known if cell.name == product.names[*setting, value]]
                 mean, low, high = level = level_over(cells, metric)
                 levels.append(level)
                 named = {"context": context, **dict(zip(product.axes, (*setting, value), strict=True))}
@@ -123,16 +126,14 @@ def _row(names: Sequence[str], levels: Sequence[Interval], average: Any, metric:
 
 def _size(effect: Effect, metric: Metric) -> str:
     """A difference with its interval, as far as they are known: ``+1.20 (+0.40 to +2.00)``; of a metric without a
-    largest value ``1.35 times (at most 2.10 times)``, but of an interaction a part of the mean."""
+    largest value ``1.35 times (at most 2.10 times)``."""
     verdict = effect.verdict
     if math.isnan(verdict.difference):
         return NOTHING
-    if metric.is_relative and effect.kind != "interaction":
-        ends = "" if math.isnan(verdict.low) else f" ({ends_in_words(verdict.interval, metric)})"
+    ends = "" if math.isnan(verdict.low) else f" ({ends_in_words(verdict.interval, metric)})"
+    if metric.is_relative:
         return f"{factor_of(verdict.difference, metric):.2f} times{ends}"
-    unit = " %" if metric.is_relative else ""
-    ends = "" if math.isnan(verdict.low) else f" ({ends_of(verdict.interval, metric)})"
-    return f"{metric.signed(verdict.difference)}{unit}{ends}"
+    return f"{metric.signed(verdict.difference)}{ends}"
 
 
 def _level(level: Interval, metric: Metric) -> Entry:

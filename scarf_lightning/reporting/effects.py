@@ -14,8 +14,7 @@ from ..intervals import Interval
 from ..metrics import Metric
 from ..verdicts.answers import MARGIN, Answer
 from ..verdicts.effects import Cell, Effect, level_over
-from ..verdicts.verdict import Basis
-from ..verdicts.words import unsigned
+from ..verdicts.trials import Basis
 from .blocks import Picture
 from .names import shortened
 from .report_options import ReportOptions
@@ -47,12 +46,11 @@ def effects_picture(effects: Sequence[Effect], options: ReportOptions) -> Pictur
     known = [KINDS[effect.verdict.basis] for effect in effects if not math.isnan(effect.verdict.low)]
     kinds = list(filter(None, dict.fromkeys(known)))
     interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
-    size = unsigned(options.rope, metric)
     return Picture(
         "effects",
         effects_figure(effects, metric, options.rope),
         caption=f"Improvement in {metric.label} over the reference{interval}. Grey band: up to "
-        f"{size}, of no consequence; hollow point: size open; grey: undecided.",
+        f"rope={options.rope:g}, of no consequence; hollow point: size open; grey: undecided.",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..intervals import SIZES, Interval, median_sizes, overlap_ratio
 from ..metrics import Metric
 from ..verdicts.influence import FORMULAS
-from ..verdicts.trials import RowsOfTrial, Trials, measured, rows_by_metric
+from ..verdicts.trials import RowsOfTrial, Trials, rows_by_metric
 from .cell_results import MANY, CellResults
 
 
@@ -44,7 +44,7 @@ def _measured_trials(results: CellResults, cell: int, metrics: Sequence[Metric])
         kept = predictions[trial]
         for name, tested in rows_by_metric(metrics, kept.values, kept.labels, kept.rows).items():
             if trial in values[name]:
-                rows[name][trial] = measured(tested, values[name][trial])
+                rows[name][trial] = tested
     sizes = median_sizes({name: results.values_of(cell, name) for name in SIZES})
     n_test, _, n_labelled = sizes
     alike = Trials(

@@ -42,15 +42,10 @@ class Answers:
         return frame_of(self.effects)
 
     @cached_property
-    def comparisons(self) -> Sequence[Effect]:
-        """The effects that are answered. A baseline is in the table alone, unless nothing else is compared."""
-        return [each for each in self.effects if not each.is_baseline] or self.effects
-
-    @cached_property
     def worths(self) -> Sequence[tuple[Effect, Worth]]:
         """The worth in labels of each competitor, over numbers of labels."""
         metric = self.options.measure
-        return worths_of(self.comparisons, cells_in(self.results, metric), metric)
+        return worths_of(self.effects, cells_in(self.results, metric), metric)
 
     @property
     def is_star(self) -> bool:
@@ -60,8 +55,8 @@ class Answers:
     @property
     def asked(self) -> Sequence[Effect]:
         """The effects that advice is about: interactions only where all others are answered."""
-        others = [each for each in self.comparisons if each.kind != "interaction"]
-        return others if any(each.claimed == UNDECIDED for each in others) else self.comparisons
+        others = [each for each in self.effects if each.kind != "interaction"]
+        return others if any(each.claimed == UNDECIDED for each in others) else self.effects
 
     @property
     def in_words(self) -> list[str]:

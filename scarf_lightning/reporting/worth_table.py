@@ -10,14 +10,14 @@ from ..verdicts.worth import REACH, Worth, worth_sentences
 from .blocks import Table, table
 from .names import labels_in_words
 
-MOST_SAID = 3
-"""Competitors of which a page's answer says the worth; its table has all."""
+MOST_SAID = 6
+"""Worths that a page's answer says; its table has all."""
 
 Valued = tuple[Effect, Worth]
 
 
 def worth_in_words(valued: Sequence[Valued]) -> list[str]:
-    """A sentence on each of the first competitors, at most `MOST_SAID`."""
+    """A sentence on each of the first worths, at most `MOST_SAID`."""
     return worth_sentences(valued)[:MOST_SAID]
 
 
@@ -25,9 +25,9 @@ def worth_table(valued: Sequence[Valued], metric: Metric) -> Table:
     """The worth of each competitor at each number of labels."""
     rows, data = [], []
     for comparison, worth in valued:
-        rows.append((comparison.what, _at(comparison), worth.times, worth.ends or None, worth.curve))
-        data.append({"competitor": comparison.what, "reference": comparison.reference} | worth.columns)
-    shown = pd.DataFrame(rows, columns=["competitor", "labels", "times the labels", "95 % interval", "curve"])
+        rows.append((comparison.what, _at(comparison), worth.times, worth.ends or None))
+        data.append({"competitor": comparison.what, "reference": comparison.reference} | vars(worth))
+    shown = pd.DataFrame(rows, columns=["competitor", "labels", "times the labels", "95 % interval"])
     caption = (
         f"Worth in labels: how many times the labels the reference needs for the same {metric.label}, by its learning "
         "curve, straight in the logarithm of the labels. Beyond its ends the curve is continued to "

@@ -7,45 +7,30 @@ SciPy is imported by the functions that use it, so that a run that has nothing t
 """
 
 from ..intervals import Interval
-from .answers import ANSWERS, Answer, Levels, answer_of, needed_together
+from .answers import Answer, Levels, needed_together
 from .compare import ComparedResults, compare
 from .effects import Cell, Effect, Plan, Product, answered, effects_of, frame_of
-from .influence import added_values, row_values
 from .looks import Look
 from .pairs import (
     CELL,
-    Grid,
     Pair,
     Test,
     WinMatrix,
     cell_means,
     compared_pairs,
     gain_table,
-    holm,
-    pretraining_grid,
     reference_win_matrix,
     relative_gains,
-    scores_of,
     win_matrix,
 )
-from .rows_and_fits import ErrorParts, error_parts, rows_interval, unseen_values
-from .trials import Trials, verdict_on
-from .verdict import (
-    Verdict,
-    after_looks,
-    chance_of_answer,
-    judge,
-    judge_rows,
-    judge_tables,
-    median_gain,
-)
-from .worth import Worth, worth_in_labels
+from .rows_and_fits import ErrorParts, error_parts
+from .trials import Trials
+from .verdict import Verdict, after_looks, judge, judge_tables, median_gain
+from .worth import Worth
 
 __all__ = [
-    "ANSWERS", "CELL", "Answer", "Cell", "ComparedResults", "Effect", "ErrorParts", "Grid", "Interval", "Levels",
-    "Look", "Pair", "Plan", "Product", "Test", "Trials", "Verdict", "WinMatrix", "Worth", "added_values",
-    "after_looks", "answer_of", "answered", "cell_means", "chance_of_answer",
-    "compare", "compared_pairs", "effects_of", "error_parts", "frame_of", "gain_table", "holm", "judge", "judge_rows",
-    "judge_tables", "median_gain", "needed_together", "pretraining_grid", "reference_win_matrix", "relative_gains",
-    "row_values", "rows_interval", "scores_of", "unseen_values", "verdict_on", "win_matrix", "worth_in_labels",
+    "CELL", "Answer", "Cell", "ComparedResults", "Effect", "ErrorParts", "Interval", "Levels", "Look", "Pair", "Plan",
+    "Product", "Test", "Trials", "Verdict", "WinMatrix", "Worth", "after_looks", "answered", "cell_means", "compare",
+    "compared_pairs", "effects_of", "error_parts", "frame_of", "gain_table", "judge", "judge_tables", "median_gain",
+    "needed_together", "reference_win_matrix", "relative_gains", "win_matrix",
 ]  # fmt: skip

@@ -11,23 +11,18 @@ www.jstor.org/stable/4615733). In at most 5 % of such families is any direction 
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..intervals import LEVEL, Interval
-
-Floats = NDArray[np.float64]
+from ..metrics import Floats
 
 Answer = Literal[
     "helps", "helps, size open", "no practical difference", "hurts, size open", "hurts", "undecided"
 ]  # fmt: skip
-ANSWERS: tuple[Answer, ...] = get_args(Answer)
 UNDECIDED: Answer = "undecided"
 SAME: Answer = "no practical difference"
-HELPING: tuple[Answer, ...] = ("helps", "helps, size open")
-"""The answers that claim an improvement."""
 
 ENOUGH_TRIALS = 10
 """Trials of one table from which on something is claimed of it. The spread of fewer shows the error of fits badly."""

@@ -9,7 +9,7 @@ of labels, if they vary; and one of these:
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -19,25 +19,25 @@ import pandas as pd
 
 from ..errors import UsageError
 from ..intervals import FEWEST_TABLES, TEST_TO_TRAIN, UNBOUNDED
-from ..metrics import FRACTION, Labels, Metric, metric_named
-from .answers import MARGIN, Floats
+from ..metrics import FRACTION, Floats, Labels, Metric, metric_named
+from .answers import MARGIN
 from .effects import ON, WITH, Cell, Effect, Plan, answered, effects_of, frame_of
 from .looks import Look
-from .pairs import NOT_USED
-from .trials import RowsOfTrial, Trials, rows_by_metric
+from .trials import Trials, rows_by_metric
 from .words import sentences
-from .worth import Worth, worth_sentences, worths_of
+from .worth import worth_sentences, worths_of
 
-KEYS = ["dataset", "trial", "competitor"]
+NOT_USED = "not used"
+"""Placeholder in a competitor's name for an unused column; not "none", which is an option's name."""
 PROBABILITY = "probability_"
 """Columns that begin with it hold the probability of the class that follows."""
 ROUNDING = 1e-6
 """The part by which float32 may change a number."""
 ROUNDED = 0.005
 """The most by which a probability of two decimals is rounded."""
-N_LABELS = "number of labels"
-"""The column of the numbers of labels, by a name that no user's column has."""
-PLACE = [N_LABELS, "dataset", "competitor", "trial"]
+N_LABELS, VALUE, TESTED = "number of labels", "value of a trial", "test rows of a trial"
+"""Columns by names that no user's column has."""
+PLACE = [N_LABELS, "dataset", "competitor"]
 
 
 @dataclass(frozen=True)
@@ -49,41 +49,21 @@ class ComparedResults:
         margin: a difference no larger than this is of no practical consequence.
         effects: of the axes and their interactions, the changes of a star, or the competitors, best first.
         cells: of the frame.
-        worths: over six tables or more and several numbers of labels, the worth of each competitor at each of them.
+        frame: the frame of effects, see `effects.frame_of`.
+        levels: a row a table and competitor: ``dataset, competitor, labels, mean, low, high, trials``.
+        worth_frame: over six tables or more and several numbers of labels, a row a competitor and number of labels:
+            ``competitor, reference, labels, worth, worth_low, worth_high, least, most, curve, n``.
+        sentences: the answers, as a report has them, and the worth in labels of each competitor.
     """
 
     metric: Metric
     margin: float
     effects: Sequence[Effect]
     cells: Sequence[Cell]
-    worths: Sequence[tuple[Effect, Worth]] = ()
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The frame of effects, see `effects.frame_of`."""
-        return frame_of(self.effects)
-
-    @property
-    def levels(self) -> pd.DataFrame:
-        """A row a table and competitor: ``dataset, competitor, labels, mean, low, high, trials``."""
-        rows = []
-        for cell in self.cells:
-            mean, low, high = cell.trials.level(self.metric)
-            row = {"dataset": cell.table, "competitor": cell.name, "labels": cell.labels}
-            rows.append(row | {"mean": mean, "low": low, "high": high, "trials": len(cell.trials.values)})
-        return pd.DataFrame(rows)
-
-    @property
-    def worth_frame(self) -> pd.DataFrame:
-        """A row a competitor and number of labels: ``competitor, reference, labels, worth, worth_low, worth_high,
-        least, most, curve, n``; without a row if there are no worths."""
-        rows = [{"competitor": its.what, "reference": its.reference} | worth.columns for its, worth in self.worths]
-        return pd.DataFrame(rows)
-
-    @property
-    def sentences(self) -> list[str]:
-        """The answers in sentences, as a report has them, and the worth in labels of each competitor."""
-        return [*sentences(self.effects, self.metric), *worth_sentences(self.worths)]
+    frame: pd.DataFrame
+    levels: pd.DataFrame
+    worth_frame: pd.DataFrame
+    sentences: Sequence[str]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -146,34 +126,47 @@ def compare(
         if not isinstance(value, Real) or not value >= 0:
             raise UsageError(f"{name}={value} needs to be a number of 0 or more.")
     measure = metric_named(metric)
-    cells = cells_of(frame, measure, factors, labels, test_to_train=test_to_train, n_trained=n_trained)
+    cells = cells_of(frame, measure, factors, labels, n_trained=n_trained, test_to_train=test_to_train)
     if not cells:
         raise UsageError(f"The frame has no value of {metric}; fill its column.")
-    named = None if reference is None else str(reference)
+    named = None if reference is None else _text(reference)
     # The first setting is the usual one.
     plan = Plan(cells, factors, factors, measure, named, cells[0].options, margin)
     effects = answered(effects_of(plan)[0], lambda _: [Look(trials) for trials in looks])
     if not effects:
         raise UsageError("No competitor shares a table and a trial with the reference; name another one.")
-    return ComparedResults(measure, margin, effects, cells, worths_of(effects, cells, measure))
+    levels = []
+    for cell in cells:
+        levels.append((cell.table, cell.name, cell.labels, *cell.trials.level(measure), len(cell.trials.values)))
+    worths = worths_of(effects, cells, measure)
+    worth_rows = [{"competitor": its.what, "reference": its.reference} | vars(worth) for its, worth in worths]
+    return ComparedResults(
+        measure,
+        margin,
+        effects,
+        cells,
+        frame_of(effects),
+        pd.DataFrame(levels, columns=["dataset", "competitor", "labels", "mean", "low", "high", "trials"]),
+        pd.DataFrame(worth_rows),
+        [*sentences(effects, measure), *worth_sentences(worths)],
+    )
 
 
 def cells_of(
-    frame: pd.DataFrame,
-    metric: Metric,
-    factors: Sequence[str] = (),
-    labels: str | None = None,
-    *,
-    test_to_train: float = TEST_TO_TRAIN,
-    n_trained: float = math.inf,
+    frame: pd.DataFrame, metric: Metric, factors: Sequence[str] = (), labels: str | None = None, **known: Any
 ) -> list[Cell]:
     """The cells of a frame, ascending in their numbers of labels. Arguments and errors are those of `compare`.
+
+    Args:
+        known: fields of `Trials`.
 
     >>> frame = pd.DataFrame({"dataset": ["wine"], "trial": [0], "competitor": ["tree"], "accuracy": [0.9]})
     >>> (cell,) = cells_of(frame, metric_named("accuracy"))
     >>> cell.table, cell.name, cell.trials.values
     ('wine', 'tree', {0: 0.9})
     """
+    if factors and (isinstance(factors, str) or len(set(factors)) < max(2, len(factors))):
+        raise UsageError("factors needs two columns or more, each once; one is a competitor.")
     is_measured = metric.name in frame.columns
     predicted = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
     if "number" in metric.targets or not predicted:
@@ -186,84 +179,71 @@ def cells_of(
                 f"The frame lacks the column {column}; it needs dataset, trial, competitor, and {metric.name} for each "
                 "trial or row, label and prediction for each test row."
             )
-    frame, options = _with_competitors(frame, factors)
-    filled = [*places, "competitor", *([] if is_measured else columns)]
+    # A setting does not use a factor without a value.
+    filled = [*places, *([] if factors else ["competitor"]), *([] if is_measured else columns)]
     if frame[filled].isna().any(axis=None):
         raise UsageError(f"The frame has rows without a value of {', '.join(filled)}; fill or drop these rows.")
+    frame, options = _with_competitors(frame, factors or ["competitor"])
     # Names may be numbers in one part of a frame and texts in another.
-    frame = frame.astype({"dataset": str}).assign(
-        **{N_LABELS: _numbers(frame, labels, (1.0, math.inf)) if labels else 0.0}
-    )
+    n_labels = _numbers(frame, labels, (1.0, math.inf)) if labels else 0.0
+    frame = frame.astype({"dataset": str}).assign(**{N_LABELS: n_labels})
     frame = frame.sort_values(N_LABELS, kind="stable", ignore_index=True)
-    twice = frame.duplicated([N_LABELS, *KEYS, *([] if is_measured else ["row"])])
+    twice = frame.duplicated([*PLACE, "trial", *([] if is_measured else ["row"])])
     if twice.any():
         raise UsageError(f"{_place(frame[twice])} has a row twice; keep one of the two.")
-    trials = _measured(frame, metric) if is_measured else _tested(frame, metric, predicted)
     # A claim over tables needs six, so each of fewer is a context of its own.
     are_few = 1 < frame["dataset"].nunique() < FEWEST_TABLES
-    found: dict[tuple[Any, ...], tuple[dict[Hashable, float], dict[Hashable, RowsOfTrial]]] = {}
-    for (*place, trial), (value, rows) in trials.items():
-        values, tested = found.setdefault(tuple(place), ({}, {}))
-        values[trial] = value
-        if rows is not None:
-            tested[trial] = rows
+    if is_measured:
+        trials = frame.assign(**{VALUE: _numbers(frame, metric.name, metric.bounds)}).dropna(subset=VALUE)
+    else:
+        trials = _tested(frame, metric, predicted)
     cells = []
-    for (n, table, name), (values, tested) in found.items():
+    groups: Any = trials.groupby(PLACE, sort=False)
+    for (n, table, name), own in groups:
+        values = dict(zip(own["trial"], own[VALUE], strict=True))
+        tested = {} if is_measured else dict(zip(own["trial"], own[TESTED], strict=True))
         in_words = f"{n:,g} labels" if labels else ""
         context = WITH.join(filter(None, (f"{ON}{table}", in_words))) if are_few else in_words
-        its = Trials(values, tested, None, n_trained, test_to_train)
+        its = Trials(values, tested, **known)
         cells.append(Cell(table, name, its, options[name], context, n if labels else None, n))
     return cells
 
 
-def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
+def _with_competitors(frame: pd.DataFrame, factors: Sequence[str]) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The frame with a competitor for each setting of the factors, as texts, and the options of each."""
-    if not factors:
-        frame = frame.assign(competitor=frame["competitor"].map(str, na_action="ignore"))
-        return frame, {name: {} for name in frame["competitor"].unique()}
-    if isinstance(factors, str) or len(set(factors)) < max(2, len(factors)):
-        raise UsageError("factors needs two columns or more, each once; one is a competitor.")
-    # As the command line has it: 1.0 is 1.
-    texts = frame[list(factors)].astype(object).map(lambda value: str(value).removesuffix(".0"), na_action="ignore")
+    texts = frame[list(factors)].astype(object).map(_text, na_action="ignore")
     names = texts.fillna(NOT_USED).agg(", ".join, axis=1)
     options = {}
     for name, setting in zip(names, texts.to_dict("records"), strict=True):
-        options[name] = {str(axis): value for axis, value in setting.items() if value == value and value is not None}
+        options[name] = {axis: text for axis, text in setting.items() if isinstance(text, str)}
     return frame.assign(competitor=names), options
 
 
-Measured = dict[tuple[Any, ...], tuple[float, RowsOfTrial | None]]
-"""The value of each trial by number of labels, dataset, competitor and trial; with its test rows, if known."""
+def _text(value: Any) -> str:
+    """A value as the command line has it: 1.0 is 1."""
+    return value if isinstance(value, str) else str(value).removesuffix(".0")
 
 
-def _measured(frame: pd.DataFrame, metric: Metric) -> Measured:
-    """The trials of a frame with a row a trial."""
-    values = _numbers(frame, metric.name, metric.bounds)
-    places = frame[PLACE].itertuples(index=False, name=None)
-    return {place: (value, None) for place, value in zip(places, values.tolist(), strict=True) if value == value}
-
-
-def _tested(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> Measured:
-    """The trials of a frame with a row a test row."""
-    kinds = frame["label"].groupby(frame["dataset"] + " " + frame["row"].astype(str)).nunique()
-    if (kinds > 1).any():
+def _tested(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> pd.DataFrame:
+    """The trials of a frame with a row a test row, whose columns are `PLACE`, ``trial``, `VALUE` and `TESTED`."""
+    kinds = frame.groupby(["dataset", "row"])["label"].nunique()
+    for its in kinds.index[kinds > 1]:
         raise UsageError(
-            f"Row {kinds.idxmax()} has two labels; the column row needs the number of the row in the table, and label "
-            "one value for each."
+            "Row {} {} has two labels; the column row needs the number of the row in the table, and label one value "
+            "for each.".format(*its)
         )
     predictions, labels = _predictions_and_labels(frame, metric, columns)
     # Rows may be called by any names, so their ranks stand for them.
     numbers = pd.factorize(frame["row"], sort=True)[0]
-    found: Measured = {}
-    places: dict[Any, Any] = frame.groupby(PLACE, sort=False).indices
+    found = []
+    places: Any = frame.groupby([*PLACE, "trial"], sort=False).indices
     for place, its in places.items():
         # Two competitors may list their rows in different orders, and are compared row by row.
         order = its[np.argsort(numbers[its])]
-        rows = rows_by_metric([metric], predictions[order], labels[order], numbers[order]).get(metric.name)
+        tested = rows_by_metric([metric], predictions[order], labels[order], numbers[order])
         # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
-        if rows is not None:
-            found[place] = float(rows.values.mean()), rows
-    return found
+        found += [(*place, float(rows.values.mean()), rows) for rows in tested.values()]
+    return pd.DataFrame(found, columns=[*PLACE, "trial", VALUE, TESTED])
 
 
 def _predictions_and_labels(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> tuple[Floats, Labels]:
@@ -296,8 +276,8 @@ def _numbers(frame: pd.DataFrame, column: str, bounds: tuple[float, float] = UNB
     """The numbers in a column, ``(N,)``, NaN where it is empty, cut at the bounds that rounding alone may leave."""
     values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     lowest, highest = bounds
-    is_outside = (values < lowest - ROUNDING) | (values > highest + ROUNDING) | np.isinf(values)
-    is_wrong = is_outside | (np.isnan(values) & frame[column].notna().to_numpy())
+    is_inside = (values >= lowest - ROUNDING) & (values <= highest + ROUNDING) & np.isfinite(values)
+    is_wrong = ~is_inside & frame[column].notna().to_numpy()
     if is_wrong.any():
         raise UsageError(
             f"{column} needs numbers between {lowest:g} and {highest:g}, and {_place(frame[is_wrong])} has "

@@ -15,8 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics import Labels, Metric, ranks
-from .answers import Floats
+from ..metrics import Floats, Labels, Metric, ranks
 
 RowValues = Callable[[Floats, Labels], Floats]
 
@@ -47,22 +46,21 @@ def row_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     # AUROC of one class, for instance: no row can have a part in what is not defined.
     if math.isnan(value) or (formula is None and len(labels) > MOST_JACKKNIFED):
         return np.full(len(labels), np.nan)
-    values = jackknifed(metric, predictions, labels) if formula is None else formula(predictions, labels)
+    values = jackknifed(metric, predictions, labels, value) if formula is None else formula(predictions, labels)
     # Slopes add up to zero, and formulas of means may round differently from the metric's own sum.
     return np.asarray(values - values.mean() + value)
 
 
-def jackknifed(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
+def jackknifed(metric: Metric, predictions: Floats, labels: Labels, value: float) -> Floats:
     """The jackknife's values of the rows, ``(n,)``: n times the metric, minus n - 1 times the metric without the row
-    (Efron 1982, chapter 2). A row without which the metric is not defined has the value of the metric.
+    (Efron 1982, chapter 2), whose ``value`` is known. A row without which it is not defined has this value.
 
     >>> import numpy as np
     >>> from scarf_lightning.metrics import metric_named
-    >>> jackknifed(metric_named("mae"), np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 6.0])).round(3)
+    >>> jackknifed(metric_named("mae"), np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 6.0]), 1.0).round(3)
     array([0., 0., 3.])
     """
     n = len(labels)
-    value = metric.function(predictions, labels)
     without = np.empty(n)
     for row in range(n):
         without[row] = metric.function(np.delete(predictions, row, axis=0), np.delete(labels, row))

@@ -28,7 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .answers import Floats, Levels
+from ..metrics import Floats
+from .answers import Levels
 
 FIRST = 0.92
 """The part of the level that a first look at many trials spends."""
@@ -177,30 +178,3 @@ def level_after(p: float, trials: Iterable[int]) -> float:
     if distance >= distances[0]:
         return ALPHAS[0] * p / needed[0]
     return float(np.exp(np.interp(-distance, -distances, np.log(ALPHAS))))
-
-
-def levels_after(levels: Levels, trials: int, is_gain: bool, margin: float, before: Sequence[Look]) -> Levels:
-    """The levels of a look after those that were taken before.
-
-    Args:
-        levels: of the look by itself.
-        trials: that it is of.
-        is_gain: true if the difference is an improvement.
-        margin: of the levels beyond and within.
-        before: the looks at fewer trials of the same comparison.
-
-    What a look has claimed stands, if the difference still has the same sign:
-
-    >>> weak = Levels(direction=0.04)
-    >>> levels_after(weak, 20, True, 0.01, [Look(10, Levels(direction=0.01))]).direction
-    0.01
-    """
-    numbers = [*(look.trials for look in before), trials]
-    direction, beyond, within = (level_after(level, numbers) for level in levels)
-    for look in before:
-        if look.is_gain == is_gain:
-            direction = min(direction, look.levels.direction)
-        if look.margin == margin:
-            within = min(within, look.levels.within)
-            beyond = min(beyond, look.levels.beyond) if look.is_gain == is_gain else beyond
-    return Levels(direction, beyond, within)

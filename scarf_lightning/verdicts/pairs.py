@@ -1,27 +1,21 @@
-"""Pairs of competitors on every dataset: Student's t in two forms, Holm's correction, win matrices and gains.
+"""Pairs of competitors on every dataset: Student's t in two forms, win matrices and gains.
 
 All take ``scores``, a long frame: ``dataset``; ``competitor``, a name; ``trial``; ``value``, higher is better. Trials
-and whole cells may be missing: the functions count and name what they leave out. `scores_of` makes scores from results.
+and whole cells may be missing: the functions count and name what they leave out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
-from typing import Literal
+from itertools import permutations
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from ..errors import UsageError
 from ..intervals import TEST_TO_TRAIN
-from ..metrics import metric_named
-from .answers import Floats
 
-COLUMNS = ("dataset", "competitor", "trial", "value")
 CELL = ("dataset_id", "regime", "pretrain", "method")
-NOT_USED = "not used"
-"""Placeholder in a competitor's name for an unused column; not "none", which is an option's name."""
 ROUNDING = 1e-12
 """A difference or standard error below this part of the means is rounding, and counts as zero."""
 
@@ -30,34 +24,6 @@ Pair = tuple[str, str]
 Grid = Mapping[tuple[str, str], Pair]
 """For each (row, column) of a table, a competitor and its reference."""
 Test = Literal["welch", "corrected"]
-
-
-def scores_of(
-    results: pd.DataFrame,
-    value: str = "accuracy",
-    *,
-    dataset: str = "dataset",
-    competitor: Sequence[str] = ("pretrain", "method"),
-) -> pd.DataFrame:
-    """Results as scores.
-
-    Args:
-        results: a row a trial, as `scarf_lightning.results.load` gives it, of one regime; ``trial`` may be absent from
-            published means, which are then one trial.
-        value: a metric; a loss is turned into its negative, so that higher is better.
-        dataset: the column that names datasets; ``dataset_id`` for the paper's numbers.
-        competitor: the columns that distinguish competitors, joined by ``+`` in their names; null is ``not used``.
-    """
-    names = results[list(competitor)].astype(object).fillna(NOT_USED).astype(str)
-    return pd.DataFrame(
-        {
-            "dataset": results[dataset],
-            "competitor": names.iloc[:, 0].str.cat(names.iloc[:, 1:], sep="+"),
-            "trial": results["trial"] if "trial" in results.columns else 0,
-            # A loss is turned round, so that higher is better for every statistic.
-            "value": metric_named(value).sign * results[value],
-        }
-    )
 
 
 def cell_means(results: pd.DataFrame, value: str = "accuracy", by: Sequence[str] = CELL) -> pd.DataFrame:
@@ -76,11 +42,6 @@ def cell_means(results: pd.DataFrame, value: str = "accuracy", by: Sequence[str]
     values = results[[*by]].assign(value=results[value].astype("float64"))
     grouped = values.groupby(list(by), dropna=False)["value"]
     return grouped.agg(mean="mean", standard_error="sem", trials="count").reset_index()
-
-
-def pretraining_grid(methods: Iterable[str], pretrains: Iterable[str]) -> dict[tuple[str, str], Pair]:
-    """In (method, pre-training), the method with it against the method without any; the names are `scores_of`'s."""
-    return {(method, its): (f"{its}+{method}", f"none+{method}") for method, its in product(methods, pretrains)}
 
 
 def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = "corrected") -> pd.DataFrame:
@@ -106,7 +67,7 @@ def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = 
 
     >>> values = {"a": [0.91, 0.93, 0.92, 0.94], "b": [0.90, 0.91, 0.90, 0.91]}
     >>> rows = [("iris", name, trial, value) for name, its in values.items() for trial, value in enumerate(its)]
-    >>> scores = pd.DataFrame(rows, columns=COLUMNS)
+    >>> scores = pd.DataFrame(rows, columns=["dataset", "competitor", "trial", "value"])
     >>> [compared_pairs(scores, [("a", "b")], test=test)["p"].round(3).item() for test in ("welch", "corrected")]
     [0.045, 0.044]
     """
@@ -118,12 +79,12 @@ def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = 
         name, dataset = repeated[["competitor", "dataset"]].iloc[0]
         raise UsageError(f"{name} has a trial twice on {dataset}; select one setting of it, or name them differently.")
     # A row a dataset, and a column a trial of each competitor; none is left out.
-    values = scores.astype({"value": "float64"}).pivot_table(
+    values: Any = scores.astype({"value": "float64"}).pivot_table(
         index="dataset", columns=["competitor", "trial"], values="value", dropna=False
     )
     compared = []
     for competitor, reference in dict.fromkeys(pairs):
-        first, second = (pd.DataFrame(values[name]) for name in (competitor, reference))
+        first, second = values[competitor], values[reference]
         if test == "corrected":
             # Compared trial by trial, so the means are those of the trials that both have.
             first, second = first.where(second.notna()), second.where(first.notna())
@@ -141,30 +102,12 @@ def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = 
         difference = mean - reference_mean
         # 0.3 - 0.1 - 0.2 is -3e-17, which over a standard error of 1e-17 would be significant.
         size = ROUNDING * np.maximum(mean.abs(), reference_mean.abs())
-        is_zero, is_exact = difference.abs() <= size, error <= size
         p = pd.Series(2 * stdtr(freedom, -(difference.abs() / error)), mean.index)
-        p = p.mask(is_exact, 0.0).mask(is_zero, 1.0).where(error.notna())
-        columns = {"mean": mean, "reference_mean": reference_mean, "difference": difference}
+        p = p.mask(error <= size, 0.0).mask(difference.abs() <= size, 1.0).where(error.notna())
+        columns = {"mean": mean, "reference_mean": reference_mean, "difference": difference, "p": p}
         names = {"dataset": mean.index, "competitor": competitor, "reference": reference}
-        compared.append(pd.DataFrame(names | columns | {"p": p}))
+        compared.append(pd.DataFrame(names | columns))
     return pd.concat(compared, ignore_index=True)
-
-
-def holm(p: ArrayLike) -> Floats:
-    """P-values adjusted by Holm's step-down procedure (Holm 1979, www.jstor.org/stable/4615733).
-
-    NaN is no test: it stays NaN and does not count among those corrected for.
-
-    >>> holm([0.01, 0.04, 0.03, np.nan])
-    array([0.03, 0.06, 0.06,  nan])
-    """
-    raw = np.asarray(p, dtype=np.float64)
-    order = np.argsort(raw)
-    # The smallest of n is multiplied by n, the next one by n - 1, and none is less than the one before it.
-    multiplied = raw[order] * (np.isfinite(raw).sum() - np.arange(len(raw)))
-    adjusted = np.empty_like(raw)
-    adjusted[order] = np.minimum(np.maximum.accumulate(multiplied), 1.0)
-    return adjusted
 
 
 @dataclass(frozen=True)
@@ -197,18 +140,15 @@ class WinMatrix:
 
     @property
     def minimum(self) -> pd.DataFrame:
-        """The paper's additional column, the least ratio of each row: ``column, wins, decided, ratio``.
+        """The paper's additional column, the least ratio of each row: ``wins, decided, ratio``.
 
         0/0 is no evidence and does not count. Among equal ratios the one with most decided datasets is taken (0/69
-        before 0/1). A row of nothing but 0/0 has no minimum: column None, zeros and NaN.
+        before 0/1). A row of nothing but 0/0 has no minimum: zeros and NaN.
         """
-        lines = []
-        for name in self.wins.index:
-            line = pd.DataFrame({"wins": self.wins.loc[name], "decided": self.decided.loc[name]})
-            line = line.assign(ratio=self.ratio.loc[name], column=line.index).dropna()
-            least = line.sort_values(["ratio", "decided"], ascending=[True, False], kind="stable").head(1)
-            lines += least.to_dict("records") or [{"column": None, "wins": 0, "decided": 0, "ratio": np.nan}]
-        return pd.DataFrame(lines, index=self.wins.index, columns=["column", "wins", "decided", "ratio"])
+        # Too little for one ratio to become less than another one that is less.
+        least: Any = (self.ratio - 1e-9 * self.decided).fillna(np.inf).idxmin(axis=1)
+        lines = [(self.wins.loc[place], self.decided.loc[place], self.ratio.loc[place]) for place in least.items()]
+        return pd.DataFrame(lines, index=self.wins.index, columns=["wins", "decided", "ratio"])
 
 
 def win_matrix(
@@ -242,20 +182,16 @@ def reference_win_matrix(
         scores, test, alpha: as in `win_matrix`.
     """
     compared = _placed(compared_pairs(scores, grid.values(), test=test), grid)
-    is_decided, difference = compared["p"] < alpha, compared["difference"]
-    outcomes = compared.assign(
-        wins=is_decided & (difference > 0),
-        losses=is_decided & (difference < 0),
-        ties=compared["p"] >= alpha,
-        # NaN is below and above nothing, so a dataset without a test is undecided and not a tie.
-        undecided=compared["p"].isna(),
-    )
+    p, difference = compared["p"], compared["difference"]
+    names = ("undecided", "ties", "wins", "losses")
+    # NaN is below and above nothing, so a dataset without a test is undecided and not a tie.
+    outcome = np.select([p.isna(), p >= alpha, difference > 0], names[:3], names[3])
     rows, columns = (list(dict.fromkeys(place[side] for place in grid)) for side in (0, 1))
     # A square matrix has its names in one order.
     columns = rows if set(columns) == set(rows) else columns
     found = {}
-    for name in ("wins", "losses", "ties", "undecided"):
-        counted = outcomes.pivot_table(index="row", columns="column", values=name, aggfunc="sum")
+    for name in names:
+        counted = compared[outcome == name].pivot_table(index="row", columns="column", aggfunc="size")
         # Cells that the grid lacks compare nothing.
         found[name] = counted.reindex(index=rows, columns=columns).fillna(0).astype(int)
     return WinMatrix(**found)
@@ -274,7 +210,7 @@ def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, tes
 
     Args:
         scores: as above.
-        grid: (row, column) to (competitor a, reference b): as in `pretraining_grid`.
+        grid: (row, column) to (competitor a, reference b): (mixup, scarf) to (scarf+mixup, none+mixup).
         alpha: the paper keeps datasets on which the means differ at p < 0.20.
         test: as in `compared_pairs`.
 

@@ -21,9 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..intervals import UNBOUNDED, Interval, student_interval, student_quantile
-from ..intervals import unseen as unseen_share
-from .answers import Floats
+from ..metrics import Floats
 
 Integers = NDArray[np.int64]
 
@@ -35,6 +33,9 @@ FEWEST_FREEDOM = 2 / 3
 chance leaves no part of the fits, but does not make its absence sure."""
 FEWEST_DIFFERENT = 0.1
 """The share of different predictions that tells rows from their copies."""
+BLOCKS = 10
+"""Blocks of rows in the order of time: rows in one block may depend on each other. Ten to thirty suffice (Schmeiser
+1982, DOI 10.1287/opre.30.3.556); ten are the longest, and allow most dependence."""
 MOST_FREEDOM = 1e9
 """Degrees of freedom that stand for infinitely many."""
 NOTHING = np.empty((0, 2))
@@ -57,8 +58,8 @@ class ErrorParts:
         trials: number of trials.
         n_tested: different rows, or units of rows, that some trial tested.
         common: the share of their test rows that two trials have in common.
-        varies: true if any value differs from any other.
-        reach: the most by which a row that no trial tested may differ from the mean; None if it is unknown.
+        reach: if no value differs from another one, the most by which a row that no trial tested may differ: 1, or what
+            a row of a rare class moves the mean by, where each class counts the same. Else zero.
     """
 
     mean: float
@@ -69,8 +70,7 @@ class ErrorParts:
     trials: int
     n_tested: int
     common: float
-    varies: bool
-    reach: float | None = None
+    reach: float = 0.0
 
     @property
     def error(self) -> float:
@@ -96,7 +96,7 @@ class ErrorParts:
         of a row's value times (1 / T + (1 - 1 / T) c) / n. It falls to c / n, one over the rows of the table, and no
         further. The part of the fits falls by 1 / T.
 
-        >>> parts = ErrorParts(0.0, 4e-4, 1e-4, 1e-4, 99, 10, 500, 0.2, True)
+        >>> parts = ErrorParts(0.0, 4e-4, 1e-4, 1e-4, 99, 10, 500, 0.2)
         >>> later = parts.expected(20)
         >>> round(later.rows_variance, 6), later.fits_variance
         (0.000343, 5e-05)
@@ -112,12 +112,7 @@ class ErrorParts:
 
 
 def error_parts(
-    values: Sequence[Floats],
-    units: Sequence[Integers],
-    n_trained: float = math.inf,
-    unseen: Floats = NOTHING,
-    *,
-    fewest_freedom: float = FEWEST_FREEDOM,
+    values: Sequence[Floats], units: Sequence[Integers], n_trained: float = math.inf, unseen: Floats = NOTHING
 ) -> ErrorParts:
     """The error of a mean over trials, from the values of their test rows.
 
@@ -127,7 +122,6 @@ def error_parts(
             of a group, share a number.
         n_trained: rows that a trial trains on with their labels; all that it does not test if not given.
         unseen: values that rows may have which no trial tested, ``(K, 2)``, see `unseen_values`.
-        fewest_freedom: see `FEWEST_FREEDOM`.
 
     Two trials test the same three rows. The spread of the rows' means 0, 0.5 and 1 is the part of the rows, 0.25 / 3;
     that of the trials' means 0 and 1, beyond what three rows explain, is the part of the fits, (0.5 - 0.25 / 3) / 2:
@@ -141,8 +135,16 @@ def error_parts(
     trials = len(values)
     means = np.array([row_values.mean() for row_values in values])
     mean = float(means.mean())
-    deviations, shares = _unit_parts(values, units, means)
-    n_units = shares.shape[1]
+    # Each unit's part of a trial's mean, as a deviation from that mean, and its share of the trial's rows, both (T, U);
+    # zero where the trial did not test the unit.
+    n_rows = np.array([len(row_values) for row_values in values])
+    trial_of = np.repeat(np.arange(trials), n_rows)
+    every = np.concatenate(list(values))
+    known, unit_of = np.unique(np.concatenate(list(units)), return_inverse=True)
+    n_units = len(known)
+    deviations, shares = np.zeros((2, trials, n_units))
+    np.add.at(deviations, (trial_of, unit_of), (every - means[trial_of]) / n_rows[trial_of])
+    np.add.at(shares, (trial_of, unit_of), 1 / n_rows[trial_of])
 
     # The part of the rows: each unit's contributions to the mean's deviation, over the trials that tested it. Summed
     # before they are squared, because a unit that is hard in one trial is hard in all.
@@ -161,20 +163,27 @@ def error_parts(
 
     # The part of pairs: the odds of training, since a row that is in most training sets moves a value by more than
     # its comings and goings show.
-    common = common_share(shares)
-    training_share = _share_in_training(common, n_trained, values)
+    n_test, common = float(n_rows.mean()), 0.0
+    # The share of their test rows that two trials have in common, over all pairs of trials. The square of a sum over
+    # trials holds each trial's own square, and the products of all pairs.
+    if trials > 1:
+        own = float((shares**2).sum())
+        common = round((float((shares.sum(axis=0) ** 2).sum()) - own) / (trials - 1) / own, DIGITS)
+    # Splits without a row in common, such as those of cross-validation, test all rows that there are.
+    n_table = n_test / common if common else n_test * trials
+    # Rows that validate neither train nor test, so what trains may be less than what is not tested.
+    training_share = min(n_trained / n_table, 1 - n_test / n_table, MOST_IN_TRAINING)
     bound = _variance_within_units(deviations, shares) * training_share / (1 - training_share)
     return ErrorParts(
         mean=mean,
         rows_variance=units_variance + OF_BOUND * bound / n_units,
         fits_variance=fits_variance,
-        uncertain_fits=max(fits_variance, fewest_freedom * spread / trials),
+        uncertain_fits=max(fits_variance, FEWEST_FREEDOM * spread / trials),
         rows_freedom=_freedom_of_units(totals),
         trials=trials,
         n_tested=n_units,
         common=common,
-        varies=bool(np.ptp(np.concatenate(list(values))) > 0),
-        reach=float(np.abs(unseen - mean).max()) if len(unseen) else None,
+        reach=0.0 if np.ptp(every) > 0 else float(np.abs(unseen - mean).max(initial=0.0)) or 1.0,
     )
 
 
@@ -203,35 +212,32 @@ def unseen_values(added: Sequence[Floats]) -> Floats:
     return np.asarray(np.unique(means[n.all(axis=1)].round(DIGITS), axis=0))
 
 
-def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
-    """Units of a row and its copies, by trial: rows that the same trials test and predict alike.
+def units_of(rows: Sequence[Integers], codes: Sequence[Integers], split: str | None = None) -> list[Integers]:
+    """The units that rows belong to, by trial. Rows that depend on each other are one unit; counted one by one, they
+    would make the error too small.
 
-    Equal rows have equal predictions. Rows that differ have equal ones, too, where a trial has few different ones, as a
-    tree has; if less than a tenth are different, rows are their own units.
+    Units are a block of neighbours in time; or the rows that the same trials test and that have one code in each of
+    them: copies, which are predicted alike, or groups, which are always tested together. A unit may be several groups
+    that the same trials happen to test, which leaves fewer degrees of freedom.
 
     Args:
         rows: tested by each of T trials, ``(n_t,)``.
         codes: numbers that rows of a trial share whose predictions are equal, ``(n_t,)``.
+        split: by which trials draw their rows: ``time``, ``group``, or another one.
 
     >>> rows = [np.array([3, 4, 7]), np.array([4, 3, 9])]
-    >>> copies_of_rows(rows, [np.array([0, 0, 1]), np.array([5, 5, 6])])
+    >>> units_of(rows, [np.array([0, 0, 1]), np.array([5, 5, 6])])
     [array([1, 1, 2]), array([1, 1, 0])]
     """
-    shares = [len(np.unique(trial_codes)) / len(trial_codes) for trial_codes in codes]
+    if split == "time":
+        # All trials test the same rows, in the order of time.
+        block_of = {row: n for n, block in enumerate(np.array_split(rows[0], BLOCKS)) for row in block}
+        return [np.array([block_of[row] for row in each]) for each in rows]
+    if split == "group":
+        codes = [np.zeros_like(each) for each in rows]
     # A tree has a few leaves, so equal predictions do not show that rows are copies.
-    return list(rows) if min(shares) <= FEWEST_DIFFERENT else units_of_rows(rows, codes)
-
-
-def units_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
-    """Units of the rows that the same trials test and that have the same code in each of them, by trial.
-
-    With equal codes they are groups: rows of one group are always tested together. A unit may be several groups that
-    the same trials happen to test, which leaves fewer degrees of freedom.
-
-    >>> rows = [np.array([3, 4, 7]), np.array([7, 8])]
-    >>> units_of_rows(rows, [np.zeros(3, dtype=int), np.zeros(2, dtype=int)])
-    [array([1, 1, 2]), array([2, 0])]
-    """
+    elif min(len(np.unique(each)) / len(each) for each in codes) <= FEWEST_DIFFERENT:
+        return list(rows)
     known = np.unique(np.concatenate(list(rows)))
     # A column of the patterns is what all trials say of a row: -1 where a trial did not test it.
     patterns = np.full((len(rows), len(known)), -1)
@@ -241,67 +247,17 @@ def units_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[I
     return [units[np.searchsorted(known, each)] for each in rows]
 
 
-def common_share(shares: Floats) -> float:
-    """The share of their test rows that two trials have in common, over all pairs of trials.
-
-    Args:
-        shares: of each unit in the test rows of each trial, ``(T, U)``.
-
-    >>> common_share(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]))
-    0.5
-    """
-    trials = len(shares)
-    # One trial has no other to share rows with.
-    if trials < 2:
-        return 0.0
-    own = float((shares**2).sum())
-    # The square of a sum over trials holds each trial's own square, and the products of all pairs.
-    crossed = float((shares.sum(axis=0) ** 2).sum()) - own
-    return round(crossed / (trials - 1) / own, DIGITS)
-
-
-def _unit_parts(values: Sequence[Floats], units: Sequence[Integers], means: Floats) -> tuple[Floats, Floats]:
-    """Each unit's part of a trial's mean, as a deviation from that mean, and its share of the trial's rows; both
-    ``(T, U)``, zero where the trial did not test the unit."""
-    known = np.unique(np.concatenate(list(units)))
-    n_units = len(known)
-    deviations = np.zeros((len(values), n_units))
-    shares = np.zeros((len(values), n_units))
-    for trial, row_values in enumerate(values):
-        n_rows = len(row_values)
-        places = np.searchsorted(known, units[trial])
-        counts = np.bincount(places, minlength=n_units)
-        sums = np.bincount(places, row_values - means[trial], minlength=n_units)
-        shares[trial] = counts / n_rows
-        deviations[trial] = sums / n_rows
-    return deviations, shares
-
-
-def _share_in_training(common: float, n_trained: float, values: Sequence[Floats]) -> float:
-    """The chance that a row of the table trains in a trial; 0 if all trials share their test rows."""
-    n_test = float(np.mean(list(map(len, values))))
-    # Splits without a row in common, such as those of cross-validation, test all rows that there are.
-    n_rows = n_test / common if common else n_test * len(values)
-    not_tested = 1 - n_test / n_rows
-    # Rows that validate neither train nor test, so what trains may be less than what is not tested.
-    return min(n_trained / n_rows, not_tested, MOST_IN_TRAINING)
-
-
 def _variance_within_units(deviations: Floats, shares: Floats) -> float:
     """The variance of a unit's value from trial to trial, pooled over the units that several trials tested."""
     is_tested = shares > 0
     # A unit's value in a trial, as a deviation from the trial's mean: its part of the mean over its share of the rows.
-    nothing = np.zeros_like(deviations)
-    values = np.divide(deviations, shares, out=nothing, where=is_tested)
+    values = np.divide(deviations, shares, out=np.zeros_like(shares), where=is_tested)
     counts = is_tested.sum(axis=0)
-    means = values.sum(axis=0) / np.maximum(counts, 1)
-    squares = np.where(is_tested, (values - means) ** 2, 0.0)
-    # Each unit that is tested k times shows its variance with k - 1 degrees of freedom.
-    repeats = int((counts - 1).clip(min=0).sum())
-    # Cross-validation tests each row once, which shows nothing of how its value changes.
-    if not repeats:
-        return 0.0
-    return float(squares.sum()) / repeats
+    squares = np.where(is_tested, (values - values.sum(axis=0) / counts) ** 2, 0.0)
+    # Each unit that is tested k times shows its variance with k - 1 degrees of freedom. Cross-validation tests each
+    # row once, which shows nothing of how its value changes.
+    repeats = int((counts - 1).sum())
+    return float(squares.sum()) / repeats if repeats else 0.0
 
 
 def _unbiased(n: int | Integers) -> Floats:
@@ -327,61 +283,3 @@ def _freedom_of_units(totals: Floats) -> float:
     if variance <= 2 * squares**2 / most:
         return most
     return max(2 * squares**2 / variance, 1.0)
-
-
-def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
-    """The standard error from rows and fits, and its degrees of freedom.
-
-    If no value varies, the interval is as wide as the rows that no trial tested may differ. A row of a rare class
-    differs by more than another, where each class counts the same.
-    """
-    if parts.varies:
-        return parts.error, parts.freedom
-    reach = min(width, 1.0) if parts.reach is None else parts.reach
-    # As one trial: `n_tested` counts the different rows of all of them already.
-    return error_of_unseen(unseen_share(parts.n_tested, 1), parts.freedom, reach), parts.freedom
-
-
-def error_of_unseen(share: float, freedom: float, reach: float) -> float:
-    """The error whose 95 % interval reaches as far as the largest share of rows of a kind that no trial tested may move
-    the mean, if each of them differs from it by ``reach``; a relative difference is at most 100 %."""
-    return share * reach / student_quantile(freedom)
-
-
-def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED, *, is_share: bool = False) -> Interval:
-    """The 95 % interval of a mean over trials from rows and fits, within its bounds.
-
-    Between two finite bounds the interval is Wilson's (1927, DOI 10.1080/01621459.1927.10502953) for as many rows as
-    would give a share this error, which is how shares of samples that are not independent have one (Korn and Graubard
-    1998, Survey Methodology 24, 193): the error is that of the value that is tried, and not of the mean, near whose
-    bound it would vanish.
-
-    Args:
-        parts: of the error.
-        bounds: of the metric.
-        is_share: true if each row is right or wrong, and counts the same. The rows' part of the error then follows from
-            the mean, and few rows that are wrong leave it no less sure.
-
-    All of a hundred rows are right; three more in a hundred may still be wrong:
-
-    >>> rows = [np.arange(100)] * 5
-    >>> found = rows_interval(error_parts([np.ones(100)] * 5, rows), (0.0, 1.0))
-    >>> round(found.low, 3), found.high
-    (0.97, 1.0)
-    """
-    lowest, highest = bounds
-    width = highest - lowest
-    if is_share:
-        parts = replace(parts, rows_freedom=max(parts.n_tested - 1.0, 1.0))
-    error, freedom = rows_error(parts, width)
-    share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
-    # A mean on a bound is no share of rows that has an error, and neither has one without bounds.
-    if not 0 < share < 1 or not error:
-        return student_interval(parts.mean, error, freedom, bounds)
-    n_rows = share * (1 - share) / (error / width) ** 2
-    # The values whose distance from the share is the quantile times their own error: Wilson's two roots.
-    squared = student_quantile(freedom) ** 2 / n_rows
-    middle = (share + squared / 2) / (1 + squared)
-    half = math.sqrt(squared * (share * (1 - share) + squared / 4)) / (1 + squared)
-    low, high = (lowest + width * end for end in (middle - half, middle + half))
-    return Interval(parts.mean, low, high)

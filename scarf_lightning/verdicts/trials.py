@@ -1,33 +1,29 @@
 """Trials of competitors, and what is known of them: the level of one, the difference of two, and sums of several.
 
-All that is shown of a difference or a level is made here, of results of any library and of ours alike.
+A level and a difference have one kind of estimate, of results of any library and of ours alike:
+
+- **With predictions** its error is that of the rows and of the fits, see `rows_and_fits`.
+- **Without predictions** it is that of the corrected resampled t-test (Nadeau and Bengio 2003, DOI
+  10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli 2015, DOI
+  10.1007/s10994-015-5486-z). Its interval is about a third wider.
 """
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..intervals import FEWEST, FIXED_SPLITS, TEST_TO_TRAIN, Interval, mean_interval
-from ..metrics import Labels, Metric
-from .answers import MARGIN, Floats
+from ..intervals import FEWEST, FIXED_SPLITS, TEST_TO_TRAIN, Interval, are_equal, student_interval, student_quantile
+from ..intervals import unseen as unseen_share
+from ..metrics import Floats, Labels, Metric
 from .influence import added_values, row_values
-from .rows_and_fits import Integers, copies_of_rows, error_parts, rows_interval, units_of_rows, unseen_values
-from .verdict import Verdict, judge, judge_rows, judge_tables, no_verdict
+from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts, units_of, unseen_values
 
+Basis = Literal["rows and fits", "resampled t-test", "sign test", "none"]
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 PRIME = 1_000_003
-ROUNDING = 1e-9
-"""A mean over rows that is farther from the metric of its trial was made of rounded predictions."""
-BLOCKS = 10
-"""Blocks of rows in the order of time: rows in one block may depend on each other. Ten to thirty suffice (Schmeiser
-1982, DOI 10.1287/opre.30.3.556); ten are the longest, and allow most dependence."""
-FEWEST_FREEDOM = 1 / 3
-"""The least part of a trial's spread that counts towards the degrees of freedom of a level, see
-`rows_and_fits.FEWEST_FREEDOM`. With the two thirds of a difference, levels of three trials near the bound of a metric
-were held in 97 to 99.7 %, with this third in 96 to 98.7 % (release 0.2)."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +43,29 @@ class RowsOfTrial:
     codes: Integers
 
 
+class Estimate(NamedTuple):
+    """A mean over trials of one table, with its error as far as it is known.
+
+    Attributes:
+        mean: over trials.
+        error: its standard error; NaN if it is unknown.
+        freedom: degrees of freedom of the error.
+        basis: where the error is from; ``none`` if it is unknown.
+        parts: of the error, if the predictions are known.
+        reason: why the error is unknown, if it is another than too few trials.
+    """
+
+    mean: float
+    error: float = math.nan
+    freedom: float = math.nan
+    basis: Basis = "none"
+    parts: ErrorParts | None = None
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class Trials:
-    """The trials of one competitor on one table.
+    """The trials of one competitor on one table, or of a difference of several.
 
     Attributes:
         values: of the metric, by trial.
@@ -74,40 +90,41 @@ class Trials:
         return float(np.mean(list(self.values.values()))) if self.values else math.nan
 
     def level(self, metric: Metric) -> Interval:
-        """The mean over trials with its interval, whose ends are NaN if the error is unknown.
+        """The mean over trials with its 95 % interval, whose ends are NaN if the error is unknown."""
+        return student_interval(*self.estimate()[:3], metric.bounds)
 
-        It is that of rows and fits if all trials have kept their predictions, for it must be that of this mean.
+    def estimate(self) -> Estimate:
+        """The mean with its error.
+
+        If all values are equal, their spread is zero and says nothing of rows that no trial tested. The interval then
+        reaches as far as the largest share of these rows may move the mean, each of them by 1 unless more is known; a
+        relative difference is at most 100 %.
         """
+        n, mean = len(self.values), self.mean
+        if n < FEWEST:
+            return Estimate(mean)
         tested = [self.rows[trial] for trial in self.values if trial in self.rows]
-        if len(tested) == len(self.values) >= FEWEST:
-            values = [trial.values for trial in tested]
-            parts = error_parts(values, self.units(tested), self.n_trained, fewest_freedom=FEWEST_FREEDOM)
-            # In accuracy each row counts the same; where classes are weighed, their rows have several effects.
-            is_share = len(unseen_values(self.added(tested))) == 1
-            return rows_interval(parts, metric.bounds, is_share=is_share)._replace(mean=self.mean)
-        # The spread of trials that share their test rows does not show the error of these rows.
+        # With predictions of some trials alone the error would be that of fewer trials than the mean.
+        if len(tested) == n:
+            units = units_of([trial.rows for trial in tested], [trial.codes for trial in tested], self.split)
+            unseen = NOTHING
+            # The rule of three counts rows of which each is as likely as another; a block or a group is no such row.
+            if self.split not in ("time", "group"):
+                unseen = unseen_values([trial.added for trial in tested])
+            parts = error_parts([trial.values for trial in tested], units, self.n_trained, unseen)
+            error = parts.error
+            # All trials are as one, because `n_tested` counts the different rows of all of them.
+            if parts.reach:
+                error = unseen_share(parts.n_tested, 1) * parts.reach / student_quantile(parts.freedom)
+            return Estimate(parts.mean, error, parts.freedom, "rows and fits", parts)
+        # The resampled t-test takes the error from test sets that differ, and these do not.
         if self.split in FIXED_SPLITS:
-            return Interval(self.mean, math.nan, math.nan)
-        return mean_interval(list(self.values.values()), self.test_to_train, n_test=self.n_test, bounds=metric.bounds)
-
-    def added(self, tested: Sequence[RowsOfTrial]) -> list[Floats]:
-        """The values of one more row of each class, by trial; NaN where units are groups or blocks of many rows."""
-        # The rule of three counts rows of which each is as likely as another; a block or a group is no such row.
-        if self.split in ("time", "group"):
-            return [np.full_like(trial.added, np.nan) for trial in tested]
-        return [trial.added for trial in tested]
-
-    def units(self, tested: Sequence[RowsOfTrial]) -> list[Integers]:
-        """The units that rows belong to, by trial: a row with its copies, a block of neighbours in time, or a group."""
-        rows = [trial.rows for trial in tested]
-        # Rows that depend on each other are one unit; counted one by one, they would make the error too small.
-        if self.split == "group":
-            return units_of_rows(rows, [np.zeros_like(each) for each in rows])
-        if self.split != "time":
-            return copies_of_rows(rows, [trial.codes for trial in tested])
-        # All trials test the same rows, in the order of time.
-        block_of = {row: n for n, block in enumerate(np.array_split(rows[0], BLOCKS)) for row in block}
-        return [np.array([block_of[row] for row in each]) for each in rows]
+            return Estimate(mean, reason=NOT_KEPT)
+        values = np.array(list(self.values.values()))
+        error = math.sqrt(values.var(ddof=1) * (1 / n + self.test_to_train))
+        if are_equal(values):
+            error = unseen_share(self.n_test, n) / student_quantile(n - 1)
+        return Estimate(mean, error, n - 1, "resampled t-test")
 
 
 def rows_by_metric(
@@ -132,52 +149,11 @@ def rows_by_metric(
     return defined
 
 
-def measured(rows: RowsOfTrial, value: float) -> RowsOfTrial:
-    """The rows of a trial with values whose mean is the metric that the trial was measured by.
-
-    Predictions of older records are rounded, so that a tie may have another class than it had.
-    """
-    offset = value - float(rows.values.mean())
-    if abs(offset) <= ROUNDING * max(1.0, abs(value)):
-        return rows
-    return replace(rows, values=rows.values + offset)
-
-
-def verdict_on(
-    sides: Sequence[tuple[Sequence[Trials], Sequence[Trials]]],
-    metric: Metric,
-    margin: float = MARGIN,
-    *,
-    is_interaction: bool = False,
-) -> Verdict:
-    """The verdict on the mean of competitors beside that of others, over all tables with a common trial.
-
-    Args:
-        sides: on each table the competitors that are added, and as many that are taken away.
-        metric: of their values.
-        margin: a difference no larger than this is of no practical consequence.
-        is_interaction: true for a difference of differences: the sides are sums of two means.
-    """
-    found = [difference_of(*side, metric, is_interaction=is_interaction) for side in sides]
-    tables = [difference for difference in found if difference.values]
-    if len(tables) > 1:
-        return judge_tables([np.array(list(table.values.values())) for table in tables], margin=margin)
-    if not tables:
-        return no_verdict(np.empty(0))
-    lowest, highest = metric.bounds
-    width = (highest - lowest) * (2 if is_interaction else 1)
-    bounds = -width, width
-    # What is never below zero cannot fall by more than all of the reference's value.
-    if metric.is_relative and lowest >= 0 and not is_interaction:
-        bounds = (-1.0, width) if metric.higher_is_better else (-width, 1.0)
-    return _table_verdict(tables[0], margin, bounds)
-
-
 def difference_of(
     ones: Sequence[Trials], others: Sequence[Trials], metric: Metric, *, is_interaction: bool = False
 ) -> Trials:
-    """The improvement of the mean of competitors over that of others on one table, by trial and by row, as trials of
-    its own. Of a relative metric it is a part of the mean of the others, or of all for an interaction.
+    """The improvement of the mean of competitors over that of as many others on one table, by trial and by row, as
+    trials of its own. Of a relative metric it is a part of the mean of the others, or of all for an interaction.
 
     Only trials that all of them have are in it, and only rows that all of them tested.
 
@@ -185,63 +161,34 @@ def difference_of(
     >>> difference_of([Trials({0: 0.5, 1: 1.0})], [Trials({0: 0.25})], metric_named("accuracy")).values
     {0: 0.25}
     """
-    every, n_ones = [*ones, *others], len(ones)
-    weight = (2 if is_interaction else 1) / n_ones
+    every, n = [*ones, *others], len(ones)
     trials = [trial for trial in ones[0].values if all(trial in each.values for each in every)]
-
-    def sides(values: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """The weighted sums of both sides, and the mean that relative differences are parts of."""
-        one, other = weight * np.sum(values[:n_ones], axis=0), weight * np.sum(values[n_ones:], axis=0)
-        return one, other, np.mean(values, axis=0) if is_interaction else other
-
-    one, other, base = sides([[each.values[trial] for trial in trials] for each in every])
-    size = (abs(float(base.mean())) or 1.0) if metric.is_relative and trials else 1.0
-    values = dict(zip(trials, ((one - other) * metric.sign / size).tolist(), strict=True))
-    rows, bases = {}, {}
+    values = np.array([[each.values[trial] for trial in trials] for each in every])
+    weights = np.repeat([1.0, -1.0], n) * metric.sign * (2 if is_interaction else 1) / n
+    offset = 0.0
+    measured = weights @ values
+    if metric.is_relative and trials:
+        # The mean that the difference is a part of.
+        shares = np.repeat([0.5, 0.5] if is_interaction else [0.0, 1.0], n) / n
+        size = abs(float((shares @ values).mean())) or 1.0
+        measured = measured / size
+        # It has an error, too: by the part that it is too large, the difference is too small.
+        offset = float(measured.mean())
+        weights = (weights - offset * shares) / size
+    rows = {}
     for trial in trials:
         tested = [each.rows[trial] for each in every if trial in each.rows]
         if len(tested) < len(every) or not all(np.array_equal(each.rows, tested[0].rows) for each in tested):
             continue
         # Row by row: what both get right, or wrong, cancels, and the error is that of where they differ.
-        one, other, bases[trial] = sides([each.values for each in tested])
-        right, wrong, _ = sides([each.added for each in tested])
+        row_values = weights @ np.array([each.values for each in tested]) + offset
         # A row that one side gets right and the other wrong: right minus wrong, and wrong minus right.
-        added = metric.sign * (right - wrong[:, ::-1]) / size
+        added = np.array([each.added if place < n else each.added[:, ::-1] for place, each in enumerate(tested)])
         # Copies are rows that all predict alike: one number for the numbers of all. It wraps around.
         codes = np.zeros_like(tested[0].codes)
-        for each in tested[:n_ones]:
+        for each in tested[:n]:
             codes = codes * PRIME + each.codes
-        rows[trial] = RowsOfTrial(tested[0].rows, metric.sign * (one - other) / size, added, codes)
-    if metric.is_relative and rows:
-        # The reference's mean has an error, too: by the part that it is too large, the difference is too small.
-        mean = float(np.mean([each.values.mean() for each in rows.values()]))
-        for trial, each in rows.items():
-            rows[trial] = replace(each, values=each.values - mean * (bases[trial] / size - 1))
-    # The most rows of any of them, since a row that is in more training sets moves the values by more.
-    return replace(ones[0], values=values, rows=rows, n_trained=max(each.n_trained for each in ones))
-
-
-def _table_verdict(difference: Trials, margin: float, bounds: tuple[float, float]) -> Verdict:
-    """The verdict on one table: from rows and fits, or by the resampled t-test if a prediction was not kept."""
-    differences = np.array(list(difference.values.values()))
-    if len(differences) < FEWEST:
-        return no_verdict(differences)
-    # With predictions of some trials alone the error would be that of fewer trials than the difference.
-    if len(difference.rows) < len(differences):
-        # The resampled t-test takes the error from test sets that differ, and these do not.
-        if difference.split in FIXED_SPLITS:
-            return no_verdict(differences, NOT_KEPT)
-        ratio, n_test = difference.test_to_train, difference.n_test
-        return judge(differences, margin=margin, test_to_train=ratio, n_test=n_test, bounds=bounds)
-    tested = list(difference.rows.values())
-    verdict = judge_rows(
-        [trial.values for trial in tested],
-        difference.units(tested),
-        n_trained=difference.n_trained,
-        unseen=unseen_values(difference.added(tested)),
-        margin=margin,
-        bounds=bounds,
-    )
-    # Trials are won by what was measured, and not by what the error makes of it.
-    measured_alone = no_verdict(differences)
-    return replace(verdict, won=measured_alone.won, lost=measured_alone.lost)
+        rows[trial] = RowsOfTrial(tested[0].rows, row_values, np.tensordot(weights, added, 1), codes)
+    # A row that is in more training sets moves the values by more, so the most rows of any of them.
+    n_trained = max(each.n_trained for each in ones)
+    return replace(ones[0], values=dict(zip(trials, measured.tolist(), strict=True)), rows=rows, n_trained=n_trained)

@@ -1,10 +1,7 @@
 """The evidence of a difference: its interval, the levels at which something would be claimed of it, and the answer.
 
-- **One table, with its predictions**: the error of the mean difference is that of the rows and of the fits, see
-  `rows_and_fits`. The claim is about this table.
-- **One table, without predictions**: the corrected resampled t-test (Nadeau and Bengio 2003, DOI
-  10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli 2015, DOI
-  10.1007/s10994-015-5486-z). Its interval is about a third wider than the one from predictions.
+- **One table**: Student's interval around the mean of its trials, with the error that `trials` estimates. The claim is
+  about this table.
 - **Several tables**: the exact interval of the sign test (Thompson 1936, DOI 10.1214/aoms/1177732502; Conover 1999,
   *Practical Nonparametric Statistics*, chapter 3), which assumes nothing about how gains are distributed: each table
   lies above the median with a chance of at most one half. The claim is about the median one of tables like these. The
@@ -14,29 +11,17 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..intervals import (
-    FEWEST,
-    FEWEST_TABLES,
-    LEVEL,
-    TEST_TO_TRAIN,
-    UNBOUNDED,
-    Interval,
-    are_equal,
-    student_interval,
-    student_quantile,
-)
-from ..intervals import unseen as unseen_share
-from .answers import ALONE, ENOUGH_TRIALS, MARGIN, SAME, UNDECIDED, Answer, Floats, Levels, answer_of
-from .looks import Look, levels_after, needed_at
-from .rows_and_fits import NOTHING, ErrorParts, Integers, error_of_unseen, error_parts, rows_error
+from ..intervals import FEWEST_TABLES, LEVEL, Interval, student_interval, student_quantile
+from ..metrics import Floats, Metric
+from .answers import ALONE, ENOUGH_TRIALS, MARGIN, SAME, UNDECIDED, Answer, Levels, answer_of
+from .looks import Look, level_after, needed_at
+from .rows_and_fits import ErrorParts
+from .trials import Basis, Trials
 
-Claim = Literal["this table", "tables like these"]
-Basis = Literal["rows and fits", "resampled t-test", "sign test", "none"]
 DECIMALS = 12
 """Decimals of a difference; what is behind them is rounding."""
 
@@ -81,7 +66,7 @@ class Verdict:
         return Interval(self.difference, self.low, self.high)
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> str:
         """What an answer is about."""
         return "tables like these" if self.datasets > 1 else "this table"
 
@@ -101,138 +86,43 @@ class Verdict:
         return decided(self)
 
 
-def decided(verdict: Verdict, needed: Levels = ALONE) -> Answer:
-    """The answer of a comparison at the levels that its claims need, see `answers.needed_together`.
-
-    Alone, and as the surest of five:
-
-    >>> alone = judge(np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043]))
-    >>> decided(alone), decided(alone, Levels(0.001, 0.001, 0.001))
-    ('helps, size open', 'undecided')
-    """
-    if verdict.basis == "none" or verdict.has_few_trials:
-        return UNDECIDED
-    direction, beyond, within = (own <= its for own, its in zip(verdict.levels, needed, strict=True))
-    # An earlier look may have claimed what the interval does not show any longer.
-    shown = answer_of(verdict.interval, verdict.margin)
-    if shown == SAME and within:
-        return SAME
-    if shown in ("helps", "hurts") and beyond:
-        return shown
-    if direction and verdict.low > 0:
-        return "helps, size open"
-    return "hurts, size open" if direction and verdict.high < 0 else UNDECIDED
-
-
-def after_looks(verdict: Verdict, before: Sequence[Look]) -> Verdict:
-    """A verdict whose levels, and so its answer, hold after the looks that were taken before, see `looks`.
-
-    >>> trials = np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031, 0.02])
-    >>> found = judge(trials)
-    >>> found.answer, after_looks(found, [Look(10)]).answer
-    ('helps', 'helps, size open')
-    """
-    # Where nothing is claimed, a look costs nothing.
-    if verdict.basis == "none" or verdict.has_few_trials:
-        return verdict
-    is_gain, trials = verdict.difference > 0, verdict.looked_at
-    fewest = ENOUGH_TRIALS if verdict.datasets < 2 else 1
-    # A look at more trials than these says nothing of what they may claim.
-    earlier = sorted((look for look in before if fewest <= look.trials < trials), key=lambda look: look.trials)
-    levels = levels_after(verdict.levels, trials, is_gain, verdict.margin, earlier)
-    return replace(verdict, levels=levels, looks=(*earlier, Look(trials, levels, is_gain, verdict.margin)))
-
-
-def judge(
-    differences: Floats,
-    *,
-    margin: float = MARGIN,
-    test_to_train: float = TEST_TO_TRAIN,
-    n_test: float = math.inf,
-    bounds: tuple[float, float] = UNBOUNDED,
-) -> Verdict:
-    """The verdict on a competitor beside its reference, from a value a trial.
+def judge(tables: Sequence[Trials], metric: Metric, margin: float = MARGIN, *, is_interaction: bool = False) -> Verdict:
+    """The verdict on differences of a metric.
 
     Args:
-        differences: of paired trials of one table, ``(T,)``, higher is better.
+        tables: the differences on each table that has any, higher is better, see `trials.difference_of`.
+        metric: of which they are.
         margin: a difference no larger than this is of no practical consequence.
-        test_to_train: n_test/n_train of the splits.
-        n_test: test rows of a trial, see `scarf_lightning.intervals.unseen`.
-        bounds: of differences, which no interval leaves.
+        is_interaction: true for a difference of differences.
 
-    >>> trials = np.array([0.021, 0.034, 0.030, 0.028, 0.027, 0.031, 0.025, 0.029, 0.033, 0.026])
-    >>> judge(trials).answer
-    'helps'
-    >>> judge(trials - 0.022).answer
-    'helps, size open'
-    """
-    n = len(differences)
-    if n < FEWEST:
-        return no_verdict(differences)
-    mean, error = float(differences.mean()), math.sqrt(differences.var(ddof=1) * (1 / n + test_to_train))
-    # Trials that agree have no spread, and yet rows that none of them tested may differ.
-    if are_equal(differences):
-        error = error_of_unseen(unseen_share(n_test, n), n - 1, min(max(bounds), 1.0))
-    return _students(differences, mean, error, n - 1, margin, bounds, "resampled t-test")
-
-
-def judge_rows(
-    values: Sequence[Floats],
-    units: Sequence[Integers],
-    *,
-    n_trained: float = math.inf,
-    unseen: Floats = NOTHING,
-    margin: float = MARGIN,
-    bounds: tuple[float, float] = UNBOUNDED,
-) -> Verdict:
-    """The verdict on one table, from the differences of a competitor and its reference on each test row.
-
-    Args:
-        values: of the test rows of each of T trials, ``(n_t,)``, higher is better. See `influence` for metrics that are
-            no means over rows.
-        units, n_trained, unseen: as `rows_and_fits.error_parts` takes them.
-        margin, bounds: as in `judge`.
-
-    >>> random = np.random.default_rng(0)
-    >>> rows = [random.permutation(200)[:40] for _ in range(10)]
-    >>> gain = random.normal(0.03, 0.05, size=200)
-    >>> judge_rows([gain[its] for its in rows], rows).answer
+    >>> from scarf_lightning.metrics import metric_named
+    >>> gains = [0.021, 0.034, 0.030, 0.028, 0.027, 0.031, 0.025, 0.029, 0.033, 0.026]
+    >>> judge([Trials(dict(enumerate(gains)))], metric_named("accuracy")).answer
     'helps'
     """
-    means = np.array([float(each.mean()) for each in values])
-    if len(values) < FEWEST:
-        return no_verdict(means)
-    parts = error_parts(values, units, n_trained, unseen)
-    error, freedom = rows_error(parts, max(bounds))
-    return replace(_students(means, parts.mean, error, freedom, margin, bounds, "rows and fits"), parts=parts)
-
-
-def _students(
-    values: Floats,
-    mean: float,
-    error: float,
-    freedom: float,
-    margin: float,
-    bounds: tuple[float, float],
-    basis: Basis,
-) -> Verdict:
-    """The verdict on the differences of trials by Student's t distribution around their mean."""
     from scipy.special import stdtr
 
-    def tail(distance: float) -> float:
-        """The chance of an estimate so far from the truth; without an error there is none."""
-        return float(stdtr(freedom, -distance / error)) if error else float(distance <= 0)
+    values, *others = [np.array(list(table.values.values())) for table in tables]
+    if others:
+        return judge_tables([values, *others], margin=margin)
+    lowest, highest = metric.bounds
+    width = (highest - lowest) * (2 if is_interaction else 1)
+    bounds = -width, width
+    # What is never below zero cannot fall by more than all of the reference's value.
+    if metric.is_relative and lowest >= 0 and not is_interaction:
+        bounds = (-1.0, width) if metric.higher_is_better else (-width, 1.0)
+    mean, error, freedom, basis, parts, reason = tables[0].estimate()
+
+    def level(distance: float) -> float:
+        """Twice the chance of an estimate so far from the truth, as either side might have been found; without an error
+        there is none."""
+        return min(1.0, 2 * float(stdtr(freedom, -distance / error) if error else distance <= 0))
 
     _, low, high = student_interval(mean, error, freedom, bounds)
     size = abs(mean)
-    levels = _levels(tail(size), tail(size - margin), tail(margin - size))
-    plain = no_verdict(values)
-    return replace(plain, difference=mean, low=low, high=high, levels=levels, basis=basis, margin=margin)
-
-
-def _levels(*tails: float) -> Levels:
-    """Levels from their tails: either side might have been found, so a level is twice the tail."""
-    return Levels(*(min(1.0, 2 * tail) for tail in tails))
+    levels = Levels(level(size), level(size - margin), level(margin - size))
+    counts = *_won_and_lost(values), len(values), min(len(values), 1)
+    return Verdict(mean, low, high, *counts, mean, levels, basis, margin, parts, reason)
 
 
 def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Verdict:
@@ -249,34 +139,28 @@ def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Ve
     from scipy.special import bdtr
 
     gains = np.round([each.mean() for each in differences], DECIMALS)
-    n = len(gains)
-    median, low, high = median_gain(gains)
-    plain = replace(no_verdict(gains), difference=median, low=low, high=high, margin=margin)
-    plain = replace(plain, trials=min(map(len, differences)), datasets=n)
+    n, average = len(gains), float(gains.mean())
+    interval = median, *_ = median_gain(gains)
+    known = *interval, *_won_and_lost(gains), min(map(len, differences)), n, average
     if n < FEWEST_TABLES:
-        return replace(plain, reason=f"an answer over tables needs {FEWEST_TABLES} or more")
+        return Verdict(*known, margin=margin, reason=f"an answer over tables needs {FEWEST_TABLES} or more")
 
-    def tail(is_beyond: NDArray[np.bool_]) -> float:
-        """The chance of so many tables beyond a value, if the median does not lie there. Tables that are equal to it
-        speak for neither side."""
-        return float(bdtr(n - int(is_beyond.sum()), n, 0.5))
+    def level(is_beyond: NDArray[np.bool_]) -> float:
+        """Twice the chance of so many tables beyond a value, if the median does not lie there. Tables that are equal to
+        it speak for neither side."""
+        return min(1.0, 2 * float(bdtr(n - int(is_beyond.sum()), n, 0.5)))
 
     towards = gains if median > 0 else -gains
     # A few tables that gain much may lift the mean, although the median one gains nothing.
-    within = max(tail(gains < margin), tail(gains > -margin)) if abs(plain.average) <= margin else 1.0
-    levels = _levels(tail(towards > 0), tail(towards > margin), within)
-    return replace(plain, levels=levels, basis="sign test")
+    within = max(level(gains < margin), level(gains > -margin)) if abs(average) <= margin else 1.0
+    return Verdict(*known, Levels(level(towards > 0), level(towards > margin), within), "sign test", margin)
 
 
-def no_verdict(differences: Floats, reason: str = "") -> Verdict:
-    """The mean of paired differences ``(T,)`` on one table, without an interval. ``reason`` says why, unless there are
-    too few trials."""
-    mean = float(differences.mean()) if len(differences) else math.nan
+def _won_and_lost(differences: Floats) -> tuple[int, int]:
+    """How many differences are above zero, and how many below."""
     # What cancels but for rounding is neither: 0.3 - 0.1 - 0.2 is -3e-17.
-    signs = np.sign(np.round(differences, DECIMALS))
-    won, lost = int((signs > 0).sum()), int((signs < 0).sum())
-    n = len(differences)
-    return Verdict(mean, math.nan, math.nan, won, lost, n, int(n > 0), mean, reason=reason)
+    rounded = np.round(differences, DECIMALS)
+    return int((rounded > 0).sum()), int((rounded < 0).sum())
 
 
 def median_gain(gains: Floats) -> Interval:
@@ -304,8 +188,63 @@ def median_gain(gains: Floats) -> Interval:
     return Interval(median, float(ordered[place - 1]), float(ordered[n - place]))
 
 
+def decided(verdict: Verdict, needed: Levels = ALONE) -> Answer:
+    """The answer of a comparison at the levels that its claims need, see `answers.needed_together`.
+
+    Alone, and as the surest of five:
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> gains = [0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.000, 0.036, 0.012, 0.043]
+    >>> alone = judge([Trials(dict(enumerate(gains)))], metric_named("accuracy"))
+    >>> decided(alone), decided(alone, Levels(0.001, 0.001, 0.001))
+    ('helps, size open', 'undecided')
+    """
+    if verdict.basis == "none" or verdict.has_few_trials or verdict.reason:
+        return UNDECIDED
+    direction, beyond, within = (own <= its for own, its in zip(verdict.levels, needed, strict=True))
+    # An earlier look may have claimed what the interval does not show any longer.
+    shown = answer_of(verdict.interval, verdict.margin)
+    if shown == SAME and within:
+        return SAME
+    if shown in ("helps", "hurts") and beyond:
+        return shown
+    if direction and verdict.low > 0:
+        return "helps, size open"
+    return "hurts, size open" if direction and verdict.high < 0 else UNDECIDED
+
+
+def after_looks(verdict: Verdict, before: Sequence[Look]) -> Verdict:
+    """A verdict whose levels, and so its answer, hold after the looks that were taken before, see `looks`.
+
+    What a look has claimed stands, if the difference still has the same sign:
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> gains = [0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031, 0.02]
+    >>> found = judge([Trials(dict(enumerate(gains)))], metric_named("accuracy"))
+    >>> found.answer, after_looks(found, [Look(10)]).answer
+    ('helps', 'helps, size open')
+    """
+    # Where nothing is claimed, a look costs nothing.
+    if verdict.basis == "none" or verdict.has_few_trials:
+        return verdict
+    is_gain, trials = verdict.difference > 0, verdict.looked_at
+    fewest = ENOUGH_TRIALS if verdict.datasets < 2 else 1
+    # A look at more trials than these says nothing of what they may claim.
+    earlier = sorted((look for look in before if fewest <= look.trials < trials), key=lambda look: look.trials)
+    numbers = [*(look.trials for look in earlier), trials]
+    direction, beyond, within = (level_after(level, numbers) for level in verdict.levels)
+    for look in earlier:
+        if look.is_gain == is_gain:
+            direction = min(direction, look.levels.direction)
+        if look.margin == verdict.margin:
+            within = min(within, look.levels.within)
+            beyond = min(beyond, look.levels.beyond) if look.is_gain == is_gain else beyond
+    levels = Levels(direction, beyond, within)
+    return replace(verdict, levels=levels, looks=(*earlier, Look(trials, levels, is_gain, verdict.margin)))
+
+
 def chance_of_answer(verdict: Verdict, trials: int, needed: Levels = ALONE) -> float:
-    """The chance that an open comparison has a direction after so many trials, or that it lies within the margin.
+    """The chance that an open comparison has the direction of its difference after so many trials.
 
     A difference does not stay as it was measured. The true one lies around it by its error. What is measured later lies
     around the true one by a smaller error, and shares what was measured before. So it moves by the difference of both
@@ -318,35 +257,12 @@ def chance_of_answer(verdict: Verdict, trials: int, needed: Levels = ALONE) -> f
     """
     from scipy.special import stdtr
 
-    now = verdict.parts
+    now, level = verdict.parts, needed.direction
     assert now is not None, "without predictions nobody knows how the error falls"
     later = now.expected(trials)
-    # A direction needs a difference beyond the first, and no practical difference one below the second.
-    direction = _half(needed.direction, trials, verdict.looks, later)
-    within = verdict.margin - _half(needed.within, trials, verdict.looks, later)
-    # Where both kinds of answers overlap, every difference has one.
-    if direction <= within:
-        return 1.0
+    if verdict.looks:
+        level = needed_at(trials, [look.trials for look in verdict.looks], level)
+    beyond = abs(verdict.difference) - student_quantile(later.freedom, 1 - level / 2) * later.error
     # An estimate moves by the error that it loses.
     spread = math.sqrt(max(now.error**2 - later.error**2, 0.0))
-
-    def below(bound: float) -> float:
-        """The chance of a difference below the bound."""
-        if not spread:
-            return float(verdict.difference <= bound)
-        return float(stdtr(now.freedom, (bound - verdict.difference) / spread))
-
-    # Neither farther from zero than a direction needs, nor near enough to it.
-    left_open = below(direction) - below(-direction)
-    if within > 0:
-        left_open -= below(within) - below(-within)
-    return 1 - left_open
-
-
-def _half(level: float, trials: int, looks: Sequence[Look], later: ErrorParts) -> float:
-    """How far an interval reaches to each side with a later error, at the level that the looks so far leave."""
-    left = needed_at(trials, [look.trials for look in looks], level) if looks and level else level
-    # No interval is wide enough for a level of zero.
-    if not left:
-        return math.inf
-    return student_quantile(later.freedom, 1 - left / 2) * later.error
+    return float(stdtr(now.freedom, beyond / spread) if spread else beyond > 0)

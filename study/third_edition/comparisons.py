@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from scarf_lightning.verdicts import Interval, Levels, holm, median_gain
+from scarf_lightning.verdicts import Interval, Levels, median_gain
 from scarf_lightning.verdicts.answers import needed_together
 
 Floats = NDArray[np.float64]
@@ -132,14 +132,13 @@ def compare(several: Sequence[pd.DataFrame], budgets: Sequence[int], n_draws: in
     known = [_studentised(tables, n_draws) for tables in several]
     levels = [p for _, _, _, p in known]
     needed = needed_together([Levels(direction=p) for p in levels], LEVEL)
-    adjusted = holm(levels)
     compared = []
     for place, tables in enumerate(several):
         mean, error, drawn, _ = known[place]
         tail = needed[place].direction / 2
         low, high = (mean - float(np.quantile(drawn, end)) * error for end in (1 - tail, tail))
         answer = "cannot tell"
-        if adjusted[place] <= LEVEL:
+        if levels[place] <= needed[place].direction:
             answer = "yes" if mean > 0 else "hurts"
         is_alike = low >= -MARGIN and high <= MARGIN
         differences = tables["difference"].to_numpy()

@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from scarf_lightning.cli.tables import cell_table, shared_trials, sweep_table, title
-from scarf_lightning.intervals import mean_interval
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults, ReportedCell, read_results
 from scarf_lightning.results import Stored
 from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.verdicts import Trials
 from tests.cells import some_cell, some_record
 
 MEAN = {"name": "mean", "rate": 0.6}
@@ -101,7 +101,8 @@ def test_the_title_names_what_the_user_has_set_and_all_cells_share() -> None:
 def test_a_line_says_what_came_out_of_its_cell() -> None:
     control, scarf = some_cell(pretrain="none"), some_cell()
     rows = rows_of(3)
-    _, low, high = mean_interval([row["accuracy"] for row in rows])
+    trials = Trials({row["trial"]: row["accuracy"] for row in rows})
+    _, low, high = trials.level(metric_named("accuracy"))
 
     heading, *lines = of_sweep((control, rows_of(2, pretrained=False)), (scarf, rows), (some_cell(pretrain="vime"), []))
 

@@ -21,7 +21,7 @@ def advice_on(*errors: tuple[str, float, float, float], needed: Levels = ALONE, 
     (effect,) = answers_of(OPEN, ReportOptions()).effects
     effects = []
     for name, difference, rows, fits in errors:
-        parts = ErrorParts(difference, rows, fits, fits, 499.0, 10, 500, 0.2, True)
+        parts = ErrorParts(difference, rows, fits, fits, 499.0, 10, 500, 0.2)
         taken = tuple(Look(trials) for trials in looks)
         verdict = replace(effect.verdict, parts=parts, difference=difference, trials=10, looks=taken)
         effects.append(replace(effect, what=name, verdict=verdict, claimed="undecided", needed=needed))

@@ -13,8 +13,9 @@ from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.levels import level_of, trials_of
 from scarf_lightning.results import Predictions
 from scarf_lightning.verdicts import Verdict, error_parts, judge
-from scarf_lightning.verdicts.trials import NOT_KEPT, verdict_on
+from scarf_lightning.verdicts.trials import NOT_KEPT, difference_of
 from tests.reporting.cell_results import results_of
+from tests.verdicts.worlds import judged
 
 TRIALS, ROWS = 4, 60
 ACCURACY = metric_named("accuracy")
@@ -30,7 +31,8 @@ def right(seed: int = 0) -> np.ndarray:
 
 def verdict_of(results: CellResults) -> Verdict:
     """The verdict on the first cell beside the second one."""
-    return verdict_on([([trials_of(results, 0, ACCURACY)], [trials_of(results, 1, ACCURACY)])], ACCURACY)
+    sides = ([trials_of(results, cell, ACCURACY)] for cell in (0, 1))
+    return judge([difference_of(*sides, ACCURACY)], ACCURACY)
 
 
 @pytest.fixture
@@ -106,6 +108,6 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     found = verdict_of(without_predictions("random", *values, **sizes))
     fixed = verdict_of(without_predictions("column", *values, **sizes))
 
-    assert found == judge(np.array(values[0]) - np.array(values[1]), bounds=(-1.0, 1.0), **known)
+    assert found == judged(np.array(values[0]) - np.array(values[1]), **known)
     assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "undecided", NOT_KEPT)
     assert math.isnan(level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from scarf_lightning.intervals import Interval
-from scarf_lightning.verdicts import holm
-from scarf_lightning.verdicts.answers import ANSWERS, UNDECIDED, Levels, answer_of, needed_together
+from scarf_lightning.verdicts.answers import UNDECIDED, Levels, answer_of, needed_together
 
 
 @pytest.mark.parametrize(
@@ -33,8 +32,6 @@ def test_an_answer_is_where_the_interval_lies_and_its_mirror_image_mirrors_it(
 
     assert answer_of(Interval((low + high) / 2, low, high), 0.01) == answer
     assert answer_of(Interval(-(low + high) / 2, -high, -low), 0.01) == mirrored
-    assert {answer, mirrored} <= set(ANSWERS)
-    assert len(set(ANSWERS)) == 6
 
 
 def test_the_surest_comparison_needs_most_and_those_left_open_share_alike() -> None:
@@ -47,5 +44,3 @@ def test_the_surest_comparison_needs_most_and_those_left_open_share_alike() -> N
     assert found[:, 1] == pytest.approx([0.02, 0.03, 0.06])
     assert found[:, 2] == pytest.approx([0.02, 0.02, 0.02])
     assert needed_together([]) == []
-    # What is claimed at these levels is what is claimed after the correction.
-    assert ((np.array(levels) <= found) == (np.apply_along_axis(holm, 0, np.array(levels)) <= 0.06)).all()

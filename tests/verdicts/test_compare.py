@@ -11,8 +11,9 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.errors import UsageError
-from scarf_lightning.verdicts import compare, judge, judge_rows, median_gain
+from scarf_lightning.verdicts import compare, median_gain
 from scarf_lightning.verdicts.verdict import after_looks
+from tests.verdicts.worlds import judged
 
 
 def test_metrics_are_judged_by_the_resampled_test_and_answered_together(metrics: pd.DataFrame) -> None:
@@ -21,7 +22,7 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together(metrics:
     found = compare(metrics, metric="accuracy", reference="base")
 
     assert found.frame["what"].tolist() == ["better", "same"]
-    alone = after_looks(judge((wide["better"] - wide["base"]).to_numpy(), bounds=(-1.0, 1.0)), [])
+    alone = after_looks(judged((wide["better"] - wide["base"]).to_numpy()), [])
     its = found.effects[0].verdict
     assert (its.interval, its.levels, its.answer) == (alone.interval, alone.levels, alone.answer)
     assert found.frame["answer"].tolist() == ["helps", "undecided"]
@@ -39,7 +40,7 @@ def test_predictions_are_judged_by_rows_and_fits(predictions: pd.DataFrame) -> N
 
     found = compare(predictions, metric="accuracy", reference="base")
 
-    expected = judge_rows(values, rows, unseen=np.array([[1.0, -1.0]]), bounds=(-1.0, 1.0))
+    expected = judged(values, rows, [[1.0, -1.0]])
     verdict = found.effects[0].verdict
     assert (verdict.low, verdict.high) == pytest.approx((expected.low, expected.high))
     assert (verdict.basis, verdict.answer) == ("rows and fits", "helps")
@@ -79,7 +80,7 @@ def test_published_means_are_compared_over_tables() -> None:
         ({"margin": -1}, "margin=-1 needs to be a number of 0 or more"),
         ({"margin": math.nan}, "margin=nan needs to be"),
         ({"n_trained": "many"}, "n_trained=many needs to be"),
-        ({"reference": "bse"}, r"reference=bse is no competitor .* Did you mean base\?"),
+        ({"reference": "bse"}, r"reference=bse is no competitor .* Did you mean 'base'\?"),
     ],
 )
 def test_an_option_out_of_range_is_refused(options: dict[str, Any], message: str, metrics: pd.DataFrame) -> None:
@@ -139,9 +140,7 @@ def test_over_tables_each_gain_is_also_worth_a_number_of_labels() -> None:
     found = compare(over_labels(6), metric="accuracy", reference="base", labels="n_labels")
 
     assert found.worth_frame["worth"].tolist() == pytest.approx([2, 2, 2], rel=0.05)
-    assert found.worth_frame["curve"].tolist() == ["measured", "measured", "continued"]
-    assert found.sentences[-1].startswith("Better is worth ")
-    assert found.sentences[-1].endswith(" at 80.")
+    assert found.sentences[-1].startswith("Better with 80 labels is worth ")
 
 
 BASE = {"a": "a0", "b": "b0", "c": "c0"}

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scarf_lightning.verdicts import looks
-from scarf_lightning.verdicts.answers import Levels
-from scarf_lightning.verdicts.looks import Look, level_after, levels_after, needed_at, spent
+from scarf_lightning.verdicts.looks import level_after, needed_at, spent
 
 
 def bounds(trials: tuple[int, ...], alpha: float) -> list[float]:
@@ -84,16 +83,3 @@ def test_one_look_costs_next_to_nothing_and_further_ones_more() -> None:
     assert level_after(0.0, [10, 20]) == 0.0
     # A first look at the five trials of a first command has about a third of the level, and ten have nearly all.
     assert [round(float(spent([n])[0]), 2) for n in (3, 5, 10)] == [0.01, 0.32, 0.91]
-
-
-def test_what_a_look_has_claimed_stands_unless_the_difference_turns() -> None:
-    weak, claimed = Levels(0.04, 0.5, 0.5), Look(10, Levels(0.01, 0.03, 0.02), is_gain=True, margin=0.01)
-
-    after = levels_after(weak, 20, True, 0.01, [claimed])
-    assert after == claimed.levels
-    turned = levels_after(weak, 20, False, 0.01, [claimed])
-    assert turned.direction > 0.05
-    assert turned.within == 0.02, "nothing turns within the margin"
-    another = levels_after(weak, 20, True, 0.02, [claimed])
-    assert another.direction == 0.01
-    assert min(another.beyond, another.within) > 0.05, "sizes are about their margin"

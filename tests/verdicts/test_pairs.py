@@ -17,11 +17,8 @@ from scarf_lightning.verdicts import (
     cell_means,
     compared_pairs,
     gain_table,
-    holm,
-    pretraining_grid,
     reference_win_matrix,
     relative_gains,
-    scores_of,
     win_matrix,
 )
 
@@ -80,19 +77,6 @@ def test_constant_samples_tie_within_a_million_millionth_of_their_means(part: fl
         assert p_of(FIRST[:1] * mean + mean * part, FIRST[:1] * mean, "corrected") == p
 
 
-@pytest.mark.parametrize(
-    ("raw", "adjusted"),
-    [
-        ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),  # R: p.adjust(p, "holm")
-        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
-        ([0.6, 0.7], [1.0, 1.0]),
-        ([0.02, math.nan, 0.01], [0.02, math.nan, 0.02]),
-    ],
-)
-def test_holm_by_hand(raw: list[float], adjusted: list[float]) -> None:
-    np.testing.assert_allclose(holm(raw), adjusted, rtol=1e-12)
-
-
 def total(matrix: WinMatrix) -> pd.DataFrame:
     return matrix.wins + matrix.losses + matrix.ties + matrix.undecided
 
@@ -104,19 +88,20 @@ def test_the_minimum_skips_what_is_not_defined_and_prefers_more_evidence() -> No
 
     minimum = WinMatrix(wins, losses, wins * 0, wins * 0).minimum
 
-    assert minimum.loc["a"].to_list() == ["c", 0, 7, 0.0]  # 0/7 before 0/1
-    assert minimum.loc["b"].to_list() == ["c", 3, 6, 0.5]  # 3/6 before 2/4
-    assert minimum.loc["c"].to_list() == ["b", 5, 5, 1.0]  # 0/0 against a does not count
-    assert minimum.loc["d"].to_list() == ["a", 1, 10, 0.1]
+    assert minimum.loc["a"].to_list() == [0, 7, 0.0]  # 0/7 before 0/1
+    assert minimum.loc["b"].to_list() == [3, 6, 0.5]  # 3/6 before 2/4
+    assert minimum.loc["c"].to_list() == [5, 5, 1.0]  # 0/0 against a does not count
+    assert minimum.loc["d"].to_list() == [1, 10, 0.1]
     undecided = win_matrix(scores_from({0: {"a": WIDE, "b": WIDE}})).minimum
-    assert undecided[["column", "ratio"]].isna().all(axis=None)
+    assert undecided["ratio"].isna().all()
     assert undecided["decided"].eq(0).all()
 
 
 def test_methods_with_each_pre_training_against_the_method_without() -> None:
     of_mixup = {"scarf+mixup": HIGH, "scarf_ae+mixup": LOW, "none+mixup": LOW}
     scores = scores_from(dict.fromkeys(range(4), of_mixup | {"scarf+control": LOW, "none+control": HIGH}))
-    grid = pretraining_grid(["mixup"], ["scarf", "scarf_ae"]) | pretraining_grid(["control"], ["scarf"])
+    places = ("mixup", "scarf"), ("mixup", "scarf_ae"), ("control", "scarf")
+    grid = {(method, its): (f"{its}+{method}", f"none+{method}") for method, its in places}
 
     matrix = reference_win_matrix(scores, grid)
 
@@ -124,7 +109,7 @@ def test_methods_with_each_pre_training_against_the_method_without() -> None:
     assert matrix.wins.to_numpy().tolist() == [[4, 0], [0, 0]]
     assert matrix.losses.to_numpy().tolist() == [[0, 0], [4, 0]]
     assert matrix.ties.to_numpy().tolist() == [[0, 4], [0, 0]]
-    assert matrix.minimum["column"].to_list() == ["scarf", "scarf"]
+    assert matrix.minimum["decided"].to_list() == [4, 4]
 
 
 SCORES = scores_from(
@@ -179,9 +164,10 @@ def test_two_settings_under_one_name_are_refused() -> None:
 
 def test_over_all_datasets_the_papers_own_gain_is_half_its_headline() -> None:
     published = published_accuracy()
-    scores = scores_of(published[published["regime"] == "full"], dataset="dataset_id")
+    full = published[(published["regime"] == "full") & (published["method"] == "control")]
+    scores = full.rename(columns={"dataset_id": "dataset", "pretrain": "competitor", "accuracy": "value"})
 
-    table = gain_table(relative_gains(scores, pretraining_grid(["control"], ["scarf"])))
+    table = gain_table(relative_gains(scores.assign(trial=0), {("control", "scarf"): ("scarf", "none")}))
 
     row = table.loc[("control", "scarf")]
     assert (row["mean"], row["median"]) == (pytest.approx(1.18, abs=0.005), pytest.approx(0.44, abs=0.005))
@@ -201,18 +187,6 @@ RESULTS = pd.DataFrame(
         "finetune_epochs": pd.array([10, None, 30, 40], dtype="Int64"),
     }
 )
-
-
-def test_results_as_scores() -> None:
-    assert scores_of(RESULTS).to_dict("list") == {
-        "dataset": ["letter", "letter", "letter", "mine"],
-        "competitor": ["none+control", "none+control", "scarf+control", "scarf+control"],
-        "trial": [0, 1, 0, 0],
-        "value": [0.5, 0.7, 0.9, 0.8],
-    }
-    # Other columns tell competitors apart, and null is not the option none.
-    by_corruption = scores_of(RESULTS, competitor=["corruption"])
-    assert by_corruption["competitor"].to_list() == ["not used", "none", "marginal", "mean"]
 
 
 def test_means_of_cells_by_hand() -> None:

@@ -10,9 +10,8 @@ from scarf_lightning.verdicts.rows_and_fits import (
     MOST_FREEDOM,
     OF_BOUND,
     ErrorParts,
-    copies_of_rows,
     error_parts,
-    units_of_rows,
+    units_of,
     unseen_values,
 )
 
@@ -52,8 +51,8 @@ def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows()
     assert found.common == 0
     assert found.rows_variance == pytest.approx(values.var(ddof=1) / 100)
     constant = error_parts([np.full(20, 0.5)] * 3, [np.arange(20)] * 3)
-    assert (constant.error, constant.freedom, constant.varies) == (0.0, MOST_FREEDOM, False)
-    assert error_parts([np.zeros(5), np.ones(5)], [np.arange(5)] * 2).varies
+    assert (constant.error, constant.freedom, constant.reach) == (0.0, MOST_FREEDOM, 1.0)
+    assert error_parts([np.zeros(5), np.ones(5)], [np.arange(5)] * 2).reach == 0
 
 
 @pytest.mark.parametrize(
@@ -127,7 +126,7 @@ def test_groups_are_the_rows_that_the_same_trials_test() -> None:
     random = np.random.default_rng(0)
     rows = [np.flatnonzero(np.isin(groups, random.permutation(12)[:3])) for _ in range(20)]
 
-    units = units_of_rows(rows, [np.zeros_like(each) for each in rows])
+    units = units_of(rows, [np.arange(len(each)) for each in rows], "group")
 
     for each, its in zip(rows, units, strict=True):
         assert len(set(zip(groups[each].tolist(), its.tolist(), strict=True))) == 3
@@ -138,9 +137,9 @@ def test_groups_are_the_rows_that_the_same_trials_test() -> None:
 def test_copies_are_one_unit_and_leaves_of_a_tree_are_not() -> None:
     rows = [np.array([0, 1, 2, 3]), np.array([3, 2, 1, 0])]
 
-    copies = copies_of_rows(rows, [np.array([7, 7, 8, 9]), np.array([1, 2, 3, 3])])
+    copies = units_of(rows, [np.array([7, 7, 8, 9]), np.array([1, 2, 3, 3])])
     many = [np.arange(30)] * 2
-    leaves = copies_of_rows(many, [np.arange(30) // 15] * 2)
+    leaves = units_of(many, [np.arange(30) // 15] * 2)
 
     assert copies[0][0] == copies[0][1] == copies[1][2] == copies[1][3]
     assert len(set(copies[0].tolist())) == 3

@@ -10,9 +10,9 @@ from scipy import stats
 
 from scarf_lightning.intervals import TEST_TO_TRAIN
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.verdicts import Trials, Verdict, error_parts, judge, judge_tables, verdict_on
-from scarf_lightning.verdicts.trials import NOT_KEPT, RowsOfTrial, difference_of, measured, rows_by_metric
-from tests.verdicts.worlds import TRIALS, right_in_rows
+from scarf_lightning.verdicts import Trials, Verdict, error_parts, judge, judge_tables
+from scarf_lightning.verdicts.trials import NOT_KEPT, RowsOfTrial, difference_of, rows_by_metric
+from tests.verdicts.worlds import TRIALS, judged, right_in_rows
 
 ACCURACY, BRIER, LOG_LOSS, MCC = map(metric_named, ("accuracy", "brier_score", "log_loss", "mcc"))
 LIKELIHOOD = Metric("likelihood", "log-likelihood", True, (-math.inf, math.inf), lambda _, __: 0.0)
@@ -30,7 +30,7 @@ def rows_of(values: list[float]) -> RowsOfTrial:
 
 
 def beside(first: Trials, second: Trials, metric: Metric = ACCURACY, margin: float = 0.01, **known: Any) -> Verdict:
-    return verdict_on([([first], [second])], metric, margin, **known)
+    return judge([difference_of([first], [second], metric, **known)], metric, margin, **known)
 
 
 @pytest.mark.parametrize(
@@ -66,14 +66,14 @@ class TestLevel:
         for few in (of(0.5, 0.7), of(0.5, 0.7, 0.6, split="time"), of()):
             assert math.isnan(few.level(ACCURACY).low)
 
-    def test_with_all_predictions_it_is_that_of_rows_and_fits_around_the_mean_of_the_values(self) -> None:
+    def test_with_all_predictions_it_is_that_of_rows_and_fits(self) -> None:
         known, _ = right_in_rows(0, 0.8)
-        moved = replace(known, values={trial: value + 0.001 for trial, value in known.values.items()})
+        tested = list(known.rows.values())
+        parts = error_parts([each.values for each in tested], [each.rows for each in tested], 40.0, np.eye(1, 2))
 
-        mean, *ends = moved.level(ACCURACY)
+        half = stats.t.ppf(0.975, parts.freedom) * parts.error
 
-        assert mean == pytest.approx(known.mean + 0.001), "of the values, beside rounded predictions"
-        assert ends == list(known.level(ACCURACY)[1:])
+        assert known.level(ACCURACY) == pytest.approx((known.mean, known.mean - half, known.mean + half))
         some = replace(known, rows={trial: known.rows[trial] for trial in range(TRIALS - 1)})
         values = list(known.values.values())
         half = stats.t.ppf(0.975, TRIALS - 1) * np.std(values, ddof=1) * math.sqrt(1 / TRIALS + TEST_TO_TRAIN)
@@ -86,15 +86,6 @@ def test_a_metric_that_is_not_defined_on_a_trial_has_no_rows() -> None:
     its = rows_by_metric([ACCURACY, metric_named("auroc")], predictions, np.array([0, 0]), np.arange(2))
 
     assert list(its) == ["accuracy"], "AUROC of one class is not defined"
-
-
-def test_rows_have_the_mean_that_their_trial_was_measured_by() -> None:
-    rows = rows_of([1, 0, 1, 1])
-
-    assert measured(rows, 0.75 + 1e-10) is rows, "but for rounding"
-    assert measured(rows, 0.7).values.tolist() == pytest.approx([0.95, -0.05, 0.95, 0.95])
-    large = rows_of([3e6, 1e6])
-    assert measured(large, 2e6 + 1e-3) is large, "in parts of the value"
 
 
 class TestDifference:
@@ -139,7 +130,7 @@ class TestVerdict:
         assert (found.won, found.basis) == ((differences > 0).sum(), "rows and fits")
         for rows in ({t: second.rows[t] for t in range(5)}, dict(second.rows) | {5: second.rows[4]}):
             without = beside(first, replace(second, rows=rows), margin=0.02)
-            expected = judge(differences, margin=0.02, bounds=(-1.0, 1.0))
+            expected = judged(differences, margin=0.02)
             assert (without.interval, without.basis) == (pytest.approx(expected.interval), expected.basis)
 
     def test_trials_that_share_their_test_rows_have_none_without_predictions(self) -> None:
@@ -161,7 +152,8 @@ class TestVerdict:
         width = highest - lowest
 
         found = beside(*pair, metric)
-        both = verdict_on([([pair[0], pair[0]], [pair[1], pair[1]])], metric, is_interaction=True)
+        four = difference_of([pair[0]] * 2, [pair[1]] * 2, metric, is_interaction=True)
+        both = judge([four], metric, is_interaction=True)
 
         assert (found.low, found.high) == (-width, width)
         assert (both.low, both.high) == (-2 * width, 2 * width)
@@ -180,9 +172,9 @@ class TestVerdict:
         assert (found.difference, found.levels) == (uncut.difference, uncut.levels)
 
     def test_over_tables_each_has_the_mean_of_its_trials(self) -> None:
-        pairs = [([of(*[0.5 + 0.01 * n] * n)], [of(*[0.5] * (n + 1))]) for n in range(1, 9)]
+        tables = [of(*[0.01 * n] * n) for n in range(1, 9)]
 
-        found = verdict_on([([Trials({0: 0.5})], [Trials({1: 0.5})]), *pairs], ACCURACY, 0.02)
+        found = judge(tables, ACCURACY, 0.02)
 
         expected = judge_tables([np.full(n, 0.01 * n) for n in range(1, 9)], margin=0.02)
         assert found.interval == pytest.approx(expected.interval)

@@ -24,8 +24,7 @@ def curve(labels: float | list[float], slope: float = 0.05) -> np.ndarray:
 def test_the_metric_of_k_times_the_labels_is_worth_k(factor: float, at: int) -> None:
     found = worth_in_labels(curve([factor * LABELS[at]]), curve(LABELS)[None], LABELS, at)
 
-    assert found.factor == pytest.approx(factor)
-    assert (found.curve == "measured") == (20 <= factor * LABELS[at] <= 500)
+    assert found.worth == pytest.approx(factor)
     assert (found.labels, found.n) == (LABELS[at], 1)
     assert found.least == pytest.approx(20 / LABELS[at] / REACH)
     assert found.most == pytest.approx(500 / LABELS[at] * REACH)
@@ -36,8 +35,8 @@ def test_what_the_continued_curve_does_not_reach_is_worth_its_end() -> None:
     above = worth_in_labels(curve([4 * 500]), reference, LABELS, at=3)
     below = worth_in_labels(curve([20 / 4]), reference, LABELS, at=1)
 
-    assert above.factor == above.most == pytest.approx(REACH)
-    assert below.factor == below.least == pytest.approx(20 / 50 / REACH)
+    assert above.worth == above.most == pytest.approx(REACH)
+    assert below.worth == below.least == pytest.approx(20 / 50 / REACH)
 
 
 def test_a_flat_curve_never_reaches_a_gain() -> None:
@@ -45,7 +44,7 @@ def test_a_flat_curve_never_reaches_a_gain() -> None:
     factors = []
     for metric in (0.5 - 1e-6, 0.5, 0.5 + 1e-6):
         found = worth_in_labels(np.array([metric]), flat, LABELS, at=1)
-        factors.append(found.factor)
+        factors.append(found.worth)
 
     assert factors == pytest.approx([20 / 50 / REACH, 1.0, 500 / 50 * REACH])
 
@@ -57,7 +56,7 @@ def test_differences_that_cancel_but_for_rounding_are_a_tie(unit: float) -> None
     found = worth_in_labels(values + gains, np.tile(values[:, None], 4), LABELS, at=1)
 
     assert (values + gains - values).mean() != 0
-    assert found.factor == 1
+    assert found.worth == 1
 
 
 def test_a_curve_that_falls_on_the_way_is_inverted_where_it_first_reaches_the_metric() -> None:
@@ -68,15 +67,15 @@ def test_a_curve_that_falls_on_the_way_is_inverted_where_it_first_reaches_the_me
     worse = worth_in_labels(np.array([0.65]), reference, labels, at=1)
     first = worth_in_labels(np.array([0.65]), reference, labels, at=0)
 
-    assert better.factor == pytest.approx(10**1.75)
-    assert worse.factor == pytest.approx(10**-0.25)
-    assert first.factor == pytest.approx(10**0.75)
+    assert better.worth == pytest.approx(10**1.75)
+    assert worse.worth == pytest.approx(10**-0.25)
+    assert first.worth == pytest.approx(10**0.75)
 
 
 def test_a_curve_that_falls_at_its_end_is_continued_as_flat() -> None:
     found = worth_in_labels(np.array([0.66]), np.array([[0.5, 0.7, 0.65]]), [10, 100, 1000], at=2)
 
-    assert found.factor == found.most
+    assert found.worth == found.most
 
 
 def tables(n: int, factor: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +91,7 @@ def test_the_bootstrap_over_tables_covers_a_known_factor() -> None:
     covered = 0
     for _ in range(200):
         found = worth_in_labels(*tables(34, 1.3, RANDOM), LABELS, at=1)
-        covered += found.low <= 1.3 <= found.high
+        covered += found.worth_low <= 1.3 <= found.worth_high
 
     assert 0.90 <= covered / 200 <= 0.995
 
@@ -101,7 +100,7 @@ def test_the_bootstrap_over_tables_covers_a_known_factor() -> None:
 def test_few_tables_have_no_interval(n: int, has_interval: bool) -> None:
     found = worth_in_labels(*tables(n, 1.3, RANDOM), LABELS, at=1)
 
-    assert math.isfinite(found.low) == math.isfinite(found.high) == has_interval
+    assert math.isfinite(found.worth_low) == math.isfinite(found.worth_high) == has_interval
 
 
 @pytest.mark.slow
@@ -118,5 +117,5 @@ def test_the_worth_is_that_of_the_study(competitor: str) -> None:
         of_study = worth(means, facts["family"], competitor, NONE, labels, LABELS, n_draws=50)
         found = worth_in_labels(own.loc[whole, labels].to_numpy(), reference[whole].to_numpy(), LABELS, place)
         assert of_study is not None
-        assert found.factor == pytest.approx(np.clip(of_study.factor, found.least, found.most))
+        assert found.worth == pytest.approx(np.clip(of_study.factor, found.least, found.most))
         assert found.n == whole.sum()

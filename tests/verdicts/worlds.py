@@ -4,10 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from scarf_lightning.verdicts import Cell, Trials
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.verdicts import Cell, Trials, Verdict, judge
 from scarf_lightning.verdicts.trials import RowsOfTrial
 
+ACCURACY = metric_named("accuracy")
 TRIALS, ROWS = 6, 80
+
+
+def judged(values: Any, rows: Any = (), added: Any = ((np.nan, np.nan),), **known: Any) -> Verdict:
+    """The verdict on differences of accuracy: a value a trial, or the values of the rows that each tested."""
+    margin, tested = known.pop("margin", 0.01), {}
+    for trial, (its, each) in enumerate(zip(rows, values, strict=False)):
+        tested[trial] = RowsOfTrial(its, each, np.array(added), its)
+    means = {trial: float(np.mean(each)) for trial, each in enumerate(values)}
+    return judge([Trials(means, tested, **known)], ACCURACY, margin)
 
 
 def cell(name: str, values: Any, table: str = "iris", **known: Any) -> Cell:

@@ -21,8 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from scarf_lightning.verdicts import Look, Verdict, after_looks, judge_rows, needed_together
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.verdicts import Look, Trials, Verdict, after_looks, judge, needed_together
 from scarf_lightning.verdicts.answers import SAME, UNDECIDED
+from scarf_lightning.verdicts.trials import RowsOfTrial
 from scarf_lightning.verdicts.verdict import decided
 
 Floats = NDArray[np.float64]
@@ -33,6 +35,7 @@ BEGIN, END = "<!-- counted -->\n", "<!-- end -->"
 DRAWS, ROWS, CHANGES = 1000, 600, 3
 FITS = (0.015, 0.03, 0.05, 0.08)
 GAINS = (0.03, 0.05)
+ACCURACY, NO_ROW = metric_named("accuracy"), np.full((1, 2), np.nan)
 SOME, EACH = (10, 15, 20, 30), tuple(range(10, 31))
 """Numbers of trials after which answers are looked at."""
 HARD, OWN, LUCK = 1.0, 0.6, 0.6
@@ -52,8 +55,12 @@ class Drawn:
     differences: Floats
 
     def judged(self, change: int, trials: int) -> Verdict:
-        """The verdict on a change after some trials."""
-        return judge_rows(list(self.differences[change, :trials]), list(self.rows[:trials]))
+        """The verdict on a change after some trials. No two rows are copies, and none is added."""
+        tested = {}
+        for trial, (rows, values) in enumerate(zip(self.rows, self.differences[change, :trials], strict=False)):
+            tested[trial] = RowsOfTrial(rows, values, NO_ROW, rows)
+        means = {trial: float(rows.values.mean()) for trial, rows in tested.items()}
+        return judge([Trials(means, tested)], ACCURACY)
 
 
 def draw(random: np.random.Generator, gain: float, fits: float, trials: int) -> Drawn:
