@@ -113,7 +113,7 @@ def test_narrow_and_odd_networks_on_one_column(patients: Table, make_stack: Make
 def test_five_and_twenty_five_are_thirty_at_full_width(make_stack: MakeStack) -> None:
     table = WdbcSource().load()
     whole, *parts = (
-        train(make_stack(table, trials, width=256), max_epochs=6, batch_size=128)
+        train(make_stack(table, trials, width=256), max_epochs=2, batch_size=128)
         for trials in (range(30), range(5), range(5, 30), [17])
     )
     for part in parts:

@@ -15,6 +15,7 @@ from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.data.trials import Noise30, Regime, Semi25
 from scarf_lightning.engine.schedules import level, warmth
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.engine.stack_modules import TensorDecayAdam, TensorDecayAdamW
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods.fine_tuning import Dropout as DropoutMethod
@@ -169,6 +170,22 @@ def test_each_trial_is_trained_as_by_torchs_optimiser_alone_and_each_option_make
         for name, weight in trained_alone(stack, position, settings).items():
             torch.testing.assert_close(fit.weights[name][position], weight, rtol=0, atol=1e-9)
         assert any((fit.weights[name][position] - weight).abs().max() > 1e-6 for name, weight in usual.items())
+
+
+@pytest.mark.parametrize(
+    ("ours", "plain"), [(TensorDecayAdam, torch.optim.Adam), (TensorDecayAdamW, torch.optim.AdamW)]
+)
+def test_a_decay_in_a_tensor_is_the_plain_one(ours: type[torch.optim.Adam], plain: type[torch.optim.Adam]) -> None:
+    first, second = (torch.linspace(-1, 1, 5).requires_grad_() for _ in range(2))
+    optimizers = {
+        ours([{"params": [first], "tensor_decay": torch.tensor(0.5)}], weight_decay=0.0): first,
+        plain([second], weight_decay=0.5): second,
+    }
+    for _ in range(3):
+        for optimizer, weight in optimizers.items():
+            weight.grad = weight.detach().sin()
+            optimizer.step()
+    torch.testing.assert_close(first, second)
 
 
 WATCHING_SETTINGS = FinetuneSettings(max_epochs=6, batch_size=46, patience=None)
