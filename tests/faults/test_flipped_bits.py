@@ -20,7 +20,7 @@ from tests.storing import stored
 
 pytestmark = [pytest.mark.slow]
 
-N_FLIPS = 130
+N_FLIPS = 72
 FAILED = "0123456789abcdef"
 WDBC = open_source("wdbc", id=None, name=None, openml_cache=None)
 KINDS = {

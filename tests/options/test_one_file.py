@@ -59,8 +59,8 @@ def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: p
     assert set(again["fingerprint"]) == set(finished["fingerprint"])
     assert again["error_rate"].to_numpy() == pytest.approx(1 - again["accuracy"].to_numpy())
 
+    listed = here(train, plugins, "--help", cwd=tmp_path)
     for axis, name, option in ADDED.values():
-        listed = here(train, plugins, "--help", cwd=tmp_path)
         assert re.search(rf"^{axis}: .*\b{name}\b", listed.stdout, re.MULTILINE), listed.stderr
         shown = here(train, plugins, f"{axis}={name}", "--cfg", "job", cwd=tmp_path)
         assert f"{option.rpartition('.')[2]}: " in shown.stdout or not option
