@@ -8,13 +8,13 @@ import numpy as np
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.options import Config
-from scarf_lightning.options.combinations import labels
-from scarf_lightning.options.run_settings import LoggerSettings, PathSettings
 from scarf_lightning.options.settings import (
     CotrainSettings,
     DatasetSettings,
     FinetuneSettings,
+    LoggerSettings,
     NetworkSettings,
+    PathSettings,
     PretrainSettings,
     TrainerSettings,
     ViewsSettings,
@@ -26,7 +26,7 @@ DATA_HASH = "0" * 64
 OF_WDBC: dict[str, Any] = {
     "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
     "target": Classes(("1", "2")), "overrides": (),
-    "config": {"seed": 0}, "options": {}, "labels": {}, "reading": {},
+    "config": {"seed": 0}, "options": {}, "reading": {},
 }  # fmt: skip
 """What a description says of the data and of who asked for the cell."""
 WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30)
@@ -101,7 +101,7 @@ def finish(cell: Cell, *, trials: Sequence[int] | None = None, data: KnownData =
     """Leave in the store what a job that trains these trials of a cell would leave, by default all that it lacks."""
     note_data(cell.results, cell.source, data, cell.source.stamps())
     store = CellStore(cell.results, identity(cell.config, data.hash))
-    described(store, options=columns(cell.config), labels=dict(labels(cell.config)))
+    described(store, options=columns(cell.config))
     wanted = range(cell.config.trials) if trials is None else trials
     if missing := store.missing(wanted):
         store.add(some_record(missing, pretrained=cell.config.pretrain.name != "none", **values))

@@ -24,7 +24,7 @@ from lightning_fabric.utilities import registry
 import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
 from scarf_lightning.options import plugins
-from scarf_lightning.options.axes import BASES, _parts
+from scarf_lightning.options.axes import BASES, _registered
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping import workers
 from scarf_lightning.sweeping.folders import CONF
@@ -100,7 +100,7 @@ def plugins_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for axis in BASES:
             ConfigStore.instance().repo.pop(axis, None)
         _options_of.cache_clear()
-        _parts.cache_clear()
+        _registered.cache_clear()
     for kept, before in ((plugins._imported, imported), (scarf_lightning.metrics._registered, metrics)):
         kept.clear()
         kept.update(before)  # type: ignore[arg-type]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from types import NoneType
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
 
 from scarf_lightning.options.axes import AXES, BASES, parts
 from scarf_lightning.options.config import Config
-from scarf_lightning.options.option import Option, PartField, _kinds_of, options_of
+from scarf_lightning.options.option import Option, members_of, options_of
 
 
 class ChoiceReference(NamedTuple):
@@ -32,9 +32,9 @@ def first_paragraph(cls: type[Any]) -> str:
 
 def values_of(option: Option) -> str:
     """The type of an option and the values that it takes, in words."""
-    kinds, _ = _kinds_of(option.hint)
-    names = [kind.__name__ for kind in kinds]
-    if NoneType in get_args(option.hint):
+    members = [each for each in members_of(option.hint) if each is not NoneType]
+    names = ["str" if get_origin(each) is Literal else (get_origin(each) or each).__name__ for each in members]
+    if NoneType in members_of(option.hint):
         names.append("null")
     return "; ".join(filter(None, (" | ".join(names), option.allowed)))
 
@@ -54,7 +54,7 @@ def choices(axis: str) -> list[ChoiceReference]:
     settings, named = _settings_of(axis)
     offered = []
     # Settings that hold their part in a group of its own, as networks do, are options of every cell.
-    if settings is not None and (named is None or named.is_beside):
+    if settings is not None and (named is None or settings.rest == "options"):
         common = _qualified(axis, _setting_options(settings))
         offered.append(ChoiceReference("", first_paragraph(settings), common))
     if axis == "pretrain":
@@ -62,8 +62,8 @@ def choices(axis: str) -> list[ChoiceReference]:
         offered.append(ChoiceReference("none", "No pre-training.", {}))
     if named is None:
         return offered
-    place = named.place_in(axis)
-    for name, each in sorted(parts(named.axis).items()):
+    place = axis if settings is None else settings.place_of_rest(axis)
+    for name, each in sorted(parts(named[1]).items()):
         # Co-training takes those pretexts alone that work on the supervised batches.
         if axis == "cotrain" and not each.can_cotrain:
             continue
@@ -91,11 +91,11 @@ def main_options() -> dict[str, Option]:
     return options
 
 
-def _settings_of(axis: str) -> tuple[type[Any] | None, PartField | None]:
+def _settings_of(axis: str) -> tuple[type[Any] | None, tuple[str, str] | None]:
     """The settings that the files of an axis hold, if any, and the field that names a part, if they name one."""
     settings = SETTINGS.get(axis)
     if settings is None:
-        return None, PartField("name", axis, "options")
+        return None, ("name", axis)
     return settings, settings.named_part
 
 

@@ -13,7 +13,7 @@ from ..importing import require_report
 from ..options import Config, load_plugins
 from ..options.axes import AXES
 from ..options.checking import checked
-from ..options.paths import expanded
+from ..options.settings import expanded
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
 from ..reporting.questions import Answers
 from ..reporting.report_options import NAMES, ReportOptions

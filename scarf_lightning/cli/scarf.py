@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..errors import UsageError, unknown_name
-from ..options.paths import expanded
+from ..options.settings import expanded
 from ..version import __version__
 from . import commands
 from .commands import HELP, answered

@@ -23,8 +23,7 @@ from ..engine.lifting import load_state, part_of
 from ..errors import UsageError
 from ..networks import Columns
 from ..options import Config, build
-from ..options.paths import expanded
-from ..options.settings import LayerSettings, NetworkSettings
+from ..options.settings import LayerSettings, NetworkSettings, expanded
 from ..randomness import Streams
 from ..results import StoredTrial
 from .saving import save

@@ -11,7 +11,7 @@ from safetensors.numpy import load
 from ..data.preprocessing import Preprocessing
 from ..errors import UsageError, unknown_name
 from ..options import load_plugins
-from ..options.paths import expanded
+from ..options.settings import expanded
 from ..results.files import DamagedRecordError
 from ..results.records import WEIGHTS, parsed, read_file, read_record
 from ..version import __version__

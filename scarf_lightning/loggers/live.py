@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from ..errors import UsageError
-from ..options.run_settings import LoggerSettings
+from ..options.settings import LoggerSettings
 from ..screen import screen
 from .writing import reason
 

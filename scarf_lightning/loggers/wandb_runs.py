@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytorch_lightning.loggers import WandbLogger
 
 from ..errors import UsageError
-from ..options.run_settings import WandbSettings
+from ..options.settings import WandbSettings
 from .view import plain_table
 
 if TYPE_CHECKING:

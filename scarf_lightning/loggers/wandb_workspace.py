@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..importing import require
 from ..metrics import Metric
 from ..options.axes import BASES
-from ..options.run_settings import WandbSettings
+from ..options.settings import WandbSettings
 from ..results import write_whole
 from ..results.records import parsed, read_json
 from .wandb_runs import EPOCH, FOLDER, group_name

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..options.axes import TARGET
-from ..options.logger_classes import logger_class
-from ..options.run_settings import LoggerSettings
+from ..options.plugins import logger_class
+from ..options.settings import LoggerSettings
 from .view import CellView, mean_curves, plain_table
 
 if TYPE_CHECKING:

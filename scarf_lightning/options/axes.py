@@ -13,13 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import UsageError, unknown_name
 from .option import Options, Part
 
 TARGET = "_target_"
 """The option of a section that names its class, as everywhere with Hydra."""
+CONFIGURATION = "scarf train --cfg job"
+"""The command that shows all options of a cell."""
 OURS = "scarf_lightning."
 """Begins the name of a class of this package."""
 
@@ -30,34 +32,30 @@ class Axis:
 
     Attributes:
         base: ``module:Class`` whose subclasses are its parts; None if its choices are settings alone.
-        column: its column in results; None if it is no part of a cell.
     """
 
     name: str
     meaning: str
     base: str | None = None
-    column: str | None = None
 
 
-def _cell_axis(name: str, meaning: str, base: str | None = None) -> Axis:
-    """An axis whose column in results has its name."""
-    return Axis(name, meaning, base and f"scarf_lightning.{base}", name)
-
-
+AXES_OF_A_CELL = (
+    Axis("dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"),
+    Axis("split", "which rows train, validate and test", "scarf_lightning.data.splits:Splitting"),
+    Axis("regime", "which labels training sees", "scarf_lightning.data.trials:Regime"),
+    Axis("scaling", "of numeric columns", "scarf_lightning.data.preprocessing:Scaling"),
+    Axis("encoding", "of categorical columns", "scarf_lightning.data.preprocessing:Encoding"),
+    Axis("pretrain", "the self-supervised phase", "scarf_lightning.pretexts:Pretext"),
+    Axis("corruption", "what replaces a selected feature", "scarf_lightning.corruption:Corruption"),
+    Axis("selection", "which features are selected", "scarf_lightning.corruption:Selection"),
+    Axis("views", "how many of a row's two views are corrupted"),
+    Axis("loss", "of the pretext task", "scarf_lightning.losses:Loss"),
+    Axis("method", "the supervised phase", "scarf_lightning.methods:Method"),
+    Axis("cotrain", "the pretext task that method=cotrain adds"),
+    Axis("network", "f, g and h", "scarf_lightning.networks:Network"),
+)
 AXES = (
-    _cell_axis("dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"),
-    _cell_axis("split", "which rows train, validate and test", "data.splits:Splitting"),
-    _cell_axis("regime", "which labels training sees", "data.trials:Regime"),
-    _cell_axis("scaling", "of numeric columns", "data.preprocessing:Scaling"),
-    _cell_axis("encoding", "of categorical columns", "data.preprocessing:Encoding"),
-    _cell_axis("pretrain", "the self-supervised phase", "pretexts:Pretext"),
-    _cell_axis("corruption", "what replaces a selected feature", "corruption:Corruption"),
-    _cell_axis("selection", "which features are selected", "corruption:Selection"),
-    _cell_axis("views", "how many of a row's two views are corrupted"),
-    _cell_axis("loss", "of the pretext task", "losses:Loss"),
-    _cell_axis("method", "the supervised phase", "methods:Method"),
-    Axis("cotrain", "the pretext task that method=cotrain adds", column="cotrain.task"),
-    _cell_axis("network", "f, g and h", "networks:Network"),
+    *AXES_OF_A_CELL,
     Axis("recipe", "named defaults: the paper's protocol, or practical ones for a table of your own"),
     Axis("debug", "a run that ends in seconds: one trial of two epochs"),
     Axis("trainer", "hardware"),
@@ -71,7 +69,7 @@ BASES = {axis.name: axis.base for axis in AXES if axis.base is not None}
 SEVERAL = {"logger"}
 """The axes of which several choices can be made at once, as in ``logger=[csv,wandb]``."""
 
-COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
+COLUMNS = tuple("cotrain.task" if axis.name == "cotrain" else axis.name for axis in AXES_OF_A_CELL)
 """The axes' columns in results, in the order of tables."""
 
 OF_THE_RUN = (
@@ -81,26 +79,20 @@ OF_THE_RUN = (
 """Options that decide how and where a cell is trained, and what is kept; the others decide what it is."""
 
 
+class NoPretraining(Options):
+    """The one choice of an axis of parts that is no part: it trains nothing, and has no options."""
+
+    name: ClassVar[str] = "none"
+    can_cotrain: ClassVar[bool] = False
+
+
 def parts(axis: str) -> dict[str, Part]:
     """The classes of the parts of an axis, by name. Most of them import torch.
-
-    They are looked for again only if a class of options was made since: a sweep of thousands of cells asks hundreds of
-    thousands of times.
 
     Raises:
         UsageError: two parts have one name.
     """
-    return dict(_parts(BASES[axis], Options.n_classes))
-
-
-@lru_cache
-def _parts(base: str, n_classes: int) -> dict[str, Part]:
-    return registered(base)
-
-
-def classes(axis: str) -> Iterator[Part]:
-    """All classes below the base of an axis that their modules have, those without a name too."""
-    return filter(_is_current, _subclasses(_base_class(BASES[axis])))
+    return registered(BASES[axis])
 
 
 def part(axis: str, name: Any, *, option: str | None = None) -> Part:
@@ -109,22 +101,13 @@ def part(axis: str, name: Any, *, option: str | None = None) -> Part:
     Raises:
         UsageError: there is none; the message lists those that there are.
     """
-    known = _parts(BASES[axis], Options.n_classes)
+    known = registered(BASES[axis])
+    if axis == "pretrain":
+        known = {"none": NoPretraining, **known}
     if not isinstance(name, str) or name not in known:
-        # The one choice without a class.
-        names = ["none"] * (option == "pretrain.name") + sorted(known)
         fault = f"{option or f'{axis}.name'}={name} is unknown"
-        raise UsageError(unknown_name(fault, str(name), names, "the options", full_list=list_of(axis)))
+        raise UsageError(unknown_name(fault, str(name), sorted(known), "the options", full_list="scarf train --help"))
     return known[name]
-
-
-def label(axis: str, name: str) -> str:
-    """Label of a part in tables and figures: its class's ``label``, or its name with spaces."""
-    # The one choice of an axis of parts that has no class.
-    if (axis, name) == ("pretrain", "none"):
-        return "no pre-training"
-    cls = parts(axis).get(name) if axis in BASES else None
-    return getattr(cls, "label", None) or name.replace("_", " ")
 
 
 def target_of(cls: Part) -> str:
@@ -142,41 +125,47 @@ def field_names(cls: Part) -> frozenset[str]:
     return frozenset(field.name for field in fields(cls))
 
 
-def list_of(place: str) -> str:
-    """The command that lists what can be set at a place of the configuration, such as ``network.encoder``."""
-    axis = place.partition(".")[0]
-    return "scarf train --help" if axis in {each.name for each in AXES} else "scarf train --cfg job"
-
-
 def registered(base: str) -> dict[str, Part]:
     """The subclasses of ``module:Class`` that have a name, by name; the modules of a package are imported first.
+
+    They are looked for again only if a class of options was made since: a sweep of thousands of cells looks up hundreds
+    of thousands of times.
 
     Raises:
         UsageError: two of them have one name.
     """
+    return _registered(base, Options.n_classes)
+
+
+@lru_cache
+def _registered(base: str, n_classes: int) -> dict[str, Part]:
     by_name: dict[str, Part] = {}
-    for cls in _subclasses(_base_class(base)):
-        # A class without a name is a base of others. A class outlives a module that is imported again, in a cache.
-        if not hasattr(cls, "name") or inspect.isabstract(cls) or cls.__module__ not in sys.modules:
+    for cls in _current(base):
+        # A class without a name is a base of others.
+        if not hasattr(cls, "name") or inspect.isabstract(cls):
             continue
         other = by_name.setdefault(cls.name, cls)
-        # A notebook keeps the earlier classes of a name; two that their module still has are two parts.
-        are_two = other is not cls and _is_current(other) and _is_current(cls)
-        if other.__module__ != cls.__module__ or are_two:
+        if other is not cls:
             raise UsageError(
                 f"{cls.name} is the name of two parts, {other.__module__}.{other.__name__} and "
                 f"{cls.__module__}.{cls.__name__}; give one of them another name."
             )
-        # A notebook makes a class of one module several times, perhaps below another base, and the earlier ones live on
-        # for a while.
-        if _is_current(cls) or not _is_current(other):
-            by_name[cls.name] = cls
     return by_name
 
 
-def _is_current(cls: Part) -> bool:
-    """True for the class that its module has by its name."""
-    return getattr(sys.modules.get(cls.__module__), cls.__name__, None) is cls
+def classes(axis: str) -> Iterator[Part]:
+    """All classes below the base of an axis, those without a name too."""
+    return _current(BASES[axis])
+
+
+def _current(base: str) -> Iterator[Part]:
+    """The classes below ``module:Class`` that their modules have by their names.
+
+    A notebook that runs a cell again makes a class a second time, and the first one lives on for a while.
+    """
+    for cls in _subclasses(_base_class(base)):
+        if getattr(sys.modules.get(cls.__module__), cls.__name__, None) is cls:
+            yield cls
 
 
 @cache
@@ -198,23 +187,16 @@ def _subclasses(base: Part) -> Iterator[Part]:
         yield cls
 
 
-def distinguishing_names(asked: Sequence[Sequence[str]]) -> list[str]:
+def distinguishing_names(cells: Sequence[Sequence[str]]) -> list[str]:
     """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``."""
-    # An option such as ``trials`` makes no other cell.
-    cells = [[each for each in overrides if _makes_another_cell(each)] for overrides in asked]
-    shared = set(cells[0]).intersection(*cells[1:]) if len(cells) > 1 else set()
-    return [" ".join(each for each in cell if each not in shared) or "defaults" for cell in cells]
+    # An option such as ``trials`` or ``+logger.mine.prefix`` makes no other cell.
+    others = [[each for each in cell if re.split("[./=]", each.lstrip("+~"))[0] not in OF_THE_RUN] for cell in cells]
+    shared = set(others[0]).intersection(*others[1:]) if len(cells) > 1 else set()
+    return [" ".join(each for each in cell if each not in shared) or "defaults" for cell in others]
 
 
-def _makes_another_cell(override: str) -> bool:
-    """False for an override of the run, such as ``trials=5`` or ``+logger.mine.prefix=a``."""
-    return re.split("[./=]", override.lstrip("+~"))[0] not in OF_THE_RUN
-
-
-def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
+def group_of(cells: Sequence[Sequence[str]], day: date) -> str:
     """A name for the cells of a run without a sweep file: the options that vary among them, and the day."""
-    names = " ".join(distinguishing_names(asked)).split()
-    # Not ``defaults``, which is no override.
-    keys = dict.fromkeys(name.partition("=")[0] for name in names if "=" in name)
-    group = ", ".join(keys) if len(asked) > 1 and keys else "cells"
-    return f"{group} {day.isoformat()}"
+    words = " ".join(distinguishing_names(cells)).split()
+    keys = dict.fromkeys(word.partition("=")[0] for word in words)
+    return f"{', '.join(keys)} {day.isoformat()}"

@@ -1,15 +1,16 @@
 """The objects that a cell's configuration names."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ..errors import UsageError
-from .axes import BASES, field_names, part, parts
-from .checking import checked_options, refused
+from .axes import field_names, part, parts
+from .checking import checked_options, refusals_at
 from .combinations import check_combination
 from .config import Config
 from .option import Part, Values, options_of
-from .settings import Choice, CotrainSettings
+from .settings import Choice
 
 if TYPE_CHECKING:
     from ..data.preprocessing import Encoding, Scaling
@@ -47,85 +48,64 @@ def build_parts(config: Config) -> CellParts:
     from ..metrics import metric_named
 
     check_combination(config)
-    pretext = None
-    if config.is_pretrained:
-        pretext = _pretext(config, "pretrain", {"name": config.pretrain.name} | config.pretrain.options, config)
-        # Only some losses have an error, such as that of a discriminator.
-        if config.pretrain.monitor == "error" and not pretext.has_error:
-            loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
-            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{loss}; use loss.")
     # Looked up here for its error alone: a metric that does not exist is refused before anything trains.
     if config.finetune.metric is not None:
-        # ``metric`` sets both.
-        is_both = config.finetune.metric == config.metric
-        metric_named(config.finetune.metric, option="metric" if is_both else "finetune.metric")
-    composed = _asked_for(config.part("method"), config, "", config)
+        metric_named(config.finetune.metric, option="metric")
+    views, sections = config.views.name, {axis: getattr(config, axis) for axis in ("corruption", "selection", "loss")}
+    pretext, added = None, dict[str, Any]()
+    if config.is_pretrained:
+        choice = {"name": config.pretrain.name} | config.pretrain.options
+        pretext = build("pretrain", choice, sections=sections, views=views)
+        # Only some losses have an error, such as a discriminator's.
+        if config.pretrain.monitor == "error" and not pretext.has_error:
+            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}; use loss.")
     if config.is_cotrained:
-        chosen = {"name": config.cotrain.task} | config.cotrain.options
-        composed = {
-            "pretext": _pretext(config, "cotrain", chosen, config.cotrain),
-            "weight": config.cotrain.weight,
-        }
+        task = {"name": config.cotrain.task} | config.cotrain.options
+        own = sections | {"corruption": config.cotrain.corruption, "loss": config.cotrain.loss}
+        added["pretext"] = build("pretrain", task, "cotrain", own, views=views)
+        added["weight"] = config.cotrain.weight
     return CellParts(
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
         encoding=build("encoding", config.used_encoding),
         network=build("network", {"name": config.network.name} | config.network.encoder, "network.encoder"),
-        method=build("method", config.method, **composed),
+        method=build("method", config.method, sections=sections, **added),
         pretext=pretext,
     )
 
 
-def build(axis: str, choice: Values, place: str | None = None, **composed: Any) -> Any:
-    """The object that a choice of an axis names. Its options stand at ``place``; fields that are no options hold the
-    other parts ``composed``.
+def build(
+    axis: str, choice: Values, place: str | None = None, sections: Mapping[str, Choice] | None = None, **added: Any
+) -> Any:
+    """The object that a choice of an axis names.
+
+    Args:
+        axis: of the part.
+        choice: its name and its options.
+        place: of its options; by default the axis.
+        sections: choices of other axes. The part gets those for which it has a field.
+        added: values for fields that are no options, if the part has them.
 
     Raises:
         UsageError: there is no such part, it has no such option, or it does not take a value or another part.
     """
-    place = place or axis
-    given = dict(choice)
+    place, given = place or axis, dict(choice)
     cls = part(axis, given.pop("name", None), option=f"{place}.name")
-    # Not every part has a field for each of them.
-    taken = {name: composed[name] for name in composed.keys() & field_names(cls)}
-    _check_composed(cls, taken, place, "" if place == axis else f"{place}.")
+    path, wanted = "cotrain." if place == "cotrain" else "", field_names(cls)
+    composed = {name: value for name, value in added.items() if name in wanted}
+    for other, section in (sections or {}).items():
+        if other in wanted:
+            composed[other] = build(other, section, path + other)
+            _check_composed(cls, other, composed[other], f"{path}{other}={section['name']}", place)
     own = checked_options(options_of(cls), given, place)
-    try:
-        return cls(**taken, **own)
-    except UsageError:
-        raise
-    except ValueError as error:
-        raise refused(place, error) from error
+    with refusals_at(place):
+        return cls(**composed, **own)
 
 
-def _pretext(config: Config, place: str, choice: Choice, source: Config | CotrainSettings) -> "Pretext":
-    """A pretext whose corruption and loss are those of ``source``."""
-    prefix = "" if source is config else f"{place}."
-    composed = _asked_for(part("pretrain", choice["name"]), config, prefix, source)
-    pretext: Pretext = build("pretrain", choice, place, views=config.views.name, **composed)
-    return pretext
-
-
-def _asked_for(cls: Part, config: Config, prefix: str, source: Config | CotrainSettings) -> dict[str, Any]:
-    """The corruption, the selection and the loss that the fields of a part ask for."""
-    wanted, composed = field_names(cls), dict[str, Any]()
-    for axis in ("corruption", "loss"):
-        if axis in wanted:
-            composed[axis] = build(axis, getattr(source, axis), f"{prefix}{axis}")
-    if "selection" in wanted:
-        composed["selection"] = build("selection", config.selection)
-    return composed
-
-
-def _check_composed(cls: Part, composed: Values, place: str, path: str) -> None:
-    """Refuse a part that is not of the kind that its field takes."""
-    types = get_type_hints(cls)
-    for axis, other in composed.items():
-        kind = types[axis]
-        # Such as a reconstruction where a contrastive loss is needed.
-        if axis in BASES and not isinstance(other, kind):
-            fitting = sorted(name for name, option in parts(axis).items() if issubclass(option, kind))
-            raise UsageError(
-                f"{path}{axis}={other.name} does not go with {place}={cls.name}, which takes {', '.join(fitting)}."
-            )
+def _check_composed(cls: Part, axis: str, other: Any, asked: str, place: str) -> None:
+    """Refuse a part that is not of the kind that its field takes, such as a reconstruction for a contrastive loss."""
+    kind = get_type_hints(cls)[axis]
+    if not isinstance(other, kind):
+        fitting = ", ".join(sorted(name for name, each in parts(axis).items() if issubclass(each, kind)))
+        raise UsageError(f"{asked} does not go with {place}={cls.name}, which takes {fitting}.")

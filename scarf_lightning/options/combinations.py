@@ -13,18 +13,18 @@ So ``pretrain=none`` with five corruptions is one cell, which is trained once.
 """
 
 import math
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError, unknown_name
-from .axes import BASES, COLUMNS, OF_THE_RUN, field_names, is_own, label, list_of, part, parts
+from .axes import BASES, OF_THE_RUN, field_names, is_own, part
 from .config import SHORTHANDS, Config, derived
-from .option import Options, Values, options_of
-from .settings import DEFAULT_PRECISION, Choice, DatasetSettings, FinetuneSettings, FitSettings, PretrainSettings
+from .option import Part, Values, options_of
+from .settings import DEFAULT_PRECISION, Choice, DatasetSettings, FinetuneSettings, PretrainSettings
 
 if TYPE_CHECKING:
     from ..data.targets import Target
@@ -54,22 +54,17 @@ def is_in(name: str, groups: Collection[str]) -> bool:
 
 def check_combination(config: Config) -> None:
     """Refuse choices that do not go together by a `UsageError`."""
-    name, method = config.method.get("name"), config.part("method")
-    if config.is_pretrained:
-        # Looked up first: an unknown name has its own error.
-        config.part("pretrain")
-        if not method.pretrainable:
-            raise UsageError(
-                f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
-            )
+    method = config.part("method")
+    if config.is_pretrained and not method.pretrainable:
+        raise UsageError(
+            f"method={method.name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
+        )
     if config.is_cotrained:
-        tasks = sorted(task for task, each in parts("pretrain").items() if each.can_cotrain)
-        if config.cotrain.task not in tasks:
-            fault = f"cotrain.task cannot be {config.cotrain.task}"
-            raise UsageError(unknown_name(fault, config.cotrain.task, tasks, "the tasks", full_list=list_of("cotrain")))
+        if not part("pretrain", config.cotrain.task).can_cotrain:
+            raise UsageError(f"cotrain.task={config.cotrain.task} does not go with method={method.name}; use scarf.")
         if config.finetune.freeze != "none":
             raise UsageError(
-                f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
+                f"finetune.freeze={config.finetune.freeze} does not go with method={method.name}, which trains f."
             )
     # Only reading a file of the user's tells how many of its rows have no label.
     if config.dataset.source != "csv":
@@ -103,51 +98,49 @@ def check_method(config: Config, kind: "type[Target]") -> None:
 
 def check_labels(config: Config, n_unlabelled: int) -> None:
     """Refuse a method that needs unlabelled rows by a `UsageError`, if neither the data nor the regime has any."""
-    if not config.part("method").needs_unlabelled_rows or config.part("regime").hides_labels or n_unlabelled:
-        return
-    hiding = sorted(regime for regime, each in parts("regime").items() if each.hides_labels)
-    raise UsageError(
-        f"method={config.method['name']} does not go with regime={config.regime['name']}: it needs unlabelled rows; "
-        f"use regime={' or '.join(hiding)}."
-    )
+    method, regime = config.part("method"), config.part("regime")
+    if method.needs_unlabelled_rows and not regime.hides_labels and not n_unlabelled:
+        raise UsageError(
+            f"method={method.name} does not go with regime={regime.name}: it needs unlabelled rows; "
+            "use regime=few or semi25."
+        )
 
 
 @derived
 def unused_options(config: Config) -> set[str]:
     """Dotted names of options, or of groups of them, that this cell does not use."""
-    method, regime = config.part("method"), config.regime
+    method, regime, is_cotrained = config.part("method"), config.regime, config.is_cotrained
     # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
-    own = field_names(method) | (field_names(config.part("pretrain")) if config.is_pretrained else frozenset())
+    own = field_names(method) | field_names(config.part("pretrain"))
     # The task of co-training has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
-    task = frozenset[str]()
-    if config.is_cotrained:
-        task = field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
-    corruptions = [config.corruption] * ("corruption" in own) + [config.cotrain.corruption] * ("corruption" in task)
+    task = field_names(part("pretrain", config.cotrain.task if is_cotrained else "none", option="cotrain.task"))
+    # Only some corruptions select features, such as marginal.
+    selects = "corruption" in own and SELECTIVE in config.corruption
+    selects_for_task = "corruption" in task and SELECTIVE in config.cotrain.corruption
     has_network, has_finetune = "network" in method.uses, "finetune" in method.uses
     unused = _where_true(
         {
             "corruption": "corruption" not in own,
             "loss": "loss" not in own,
             "views": "views" not in own | task,
-            # Only some corruptions select features, such as marginal.
-            "selection": not any(SELECTIVE in corruption for corruption in corruptions),
-            "cotrain": not config.is_cotrained,
-            "cotrain.corruption": config.is_cotrained and "corruption" not in task,
-            "cotrain.loss": config.is_cotrained and "loss" not in task,
+            "selection": not selects and not selects_for_task,
+            "cotrain": not is_cotrained,
+            "cotrain.corruption": is_cotrained and "corruption" not in task,
+            "cotrain.loss": is_cotrained and "loss" not in task,
             "regime.validation_share": "validation_share" in regime
             and (regime["validation"] != "inside" or config.watched_from == math.inf),
             "network encoding": not has_network,
             # g serves pretext tasks alone.
-            "network.pretrain_head": has_network and not config.is_pretrained and not config.is_cotrained,
+            "network.pretrain_head": has_network and not config.is_pretrained and not is_cotrained,
             "network.head": has_network and not has_finetune,
         }
     )
     if has_finetune:
-        unused |= _idle_in("finetune", config.finetune) | _idle_of_labels(config)
+        unused |= _idle_in(config, "finetune")
     else:
         unused |= {f"finetune.{name}" for name in field_names(FinetuneSettings)}.difference(method.uses)
     if config.is_pretrained:
-        return unused | _idle_in("pretrain", config.pretrain)
+        return unused | _idle_in(config, "pretrain")
     unused |= {f"pretrain.{name}" for name in field_names(PretrainSettings) - {"name"}}
     # A shorthand such as ``max_epochs`` then sets the option of the supervised phase alone.
     return unused | {name for name in SHORTHANDS if f"finetune.{name}" in unused}
@@ -158,33 +151,28 @@ def _where_true(idle: Mapping[str, bool], place: str = "") -> set[str]:
     return {f"{place}{name}" for names, is_idle in idle.items() if is_idle for name in names.split()}
 
 
-def _idle_in(phase: str, settings: FitSettings) -> set[str]:
-    """The options of a phase that do nothing beside its other options."""
+def _idle_in(config: Config, phase: str) -> set[str]:
+    """The options of a phase that do nothing beside the method and the other options."""
+    settings = getattr(config, phase)
     idle = {
         # Nothing is validated then.
         "patience restore_best validate_every ties": settings.monitor == "none",
         "max_epochs": settings.max_steps is not None,
         "decayed weight_decay_schedule": settings.weight_decay == 0,
     }
+    if phase == "finetune":
+        smooths, is_watched = config.part("method").smooths_labels, settings.watched_metric is not None
+        idle |= {
+            # A metric that is watched takes the place of the monitor.
+            "monitor": is_watched,
+            "metric": settings.metric is not None and not is_watched,
+            "fixed_steps": bool(config.folds_on(0)) or not (settings.fixed_below or settings.fixed_below_numbers),
+            "folds": not config.may_fold,
+            "fold_steps": not (config.may_fold and settings.folds),
+            "label_smoothing": smooths,
+            "label_smoothing_schedule": smooths or settings.label_smoothing == 0,
+        }
     return _where_true(idle, f"{phase}.")
-
-
-def _idle_of_labels(config: Config) -> set[str]:
-    """The options of the supervised phase that do nothing beside the method and the other options."""
-    settings, smooths = config.finetune, config.part("method").smooths_labels
-    is_watched = settings.watched_metric is not None
-    is_fixed = bool(settings.fixed_below or settings.fixed_below_numbers)
-    idle = {
-        # A metric that is watched takes the place of the monitor.
-        "monitor": is_watched,
-        "metric": settings.metric is not None and not is_watched,
-        "fixed_steps": bool(config.folds_on(0)) or not is_fixed,
-        "folds": not config.may_fold,
-        "fold_steps": not (config.may_fold and settings.folds),
-        "label_smoothing": smooths,
-        "label_smoothing_schedule": smooths or settings.label_smoothing == 0,
-    }
-    return _where_true(idle, "finetune.")
 
 
 class UsedOption(NamedTuple):
@@ -195,11 +183,13 @@ class UsedOption(NamedTuple):
         value: that it has.
         differs: whether the value differs from the part's default. The name of a part, such as ``corruption``, counts
             as an option that always differs, unless it goes without saying.
+        axis: of the part that it names; empty if it names no part.
     """
 
     name: str
     value: Any
     differs: bool
+    axis: str = ""
 
 
 @derived
@@ -210,22 +200,19 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     them; that of `with_dataset` shares them.
     """
     unused = unused_options(config)
-    # Ten thousand cells share the names.
-    return [each._replace(name=sys.intern(each.name)) for each in _options(config) if not is_in(each.name, unused)]
+    # Of the hardware the precision alone changes numbers by more than rounding.
+    precision = config.trainer.precision
+    options = [
+        *_options_in(Config, vars(config), ""),
+        UsedOption("precision", precision, precision != DEFAULT_PRECISION),
+    ]
+    return [each for each in options if not is_in(each.name, unused)]
 
 
 def own_parts(used: Iterable[UsedOption]) -> list[tuple[str, type[Any]]]:
     """The parts of a user's own that used options name, each with its axis."""
-    own = []
-    for name, value, _ in used:
-        axis = part_axis(name)
-        # Pre-training alone has a choice without a class.
-        if axis is None or (axis, value) == ("pretrain", "none"):
-            continue
-        cls = part(axis, value)
-        if not is_own(cls):
-            own.append((axis, cls))
-    return own
+    named = [(each.axis, part(each.axis, each.value)) for each in used if each.axis]
+    return [(axis, cls) for axis, cls in named if not is_own(cls)]
 
 
 def with_dataset(config: Config, dataset: DatasetSettings) -> Config:
@@ -237,56 +224,37 @@ def with_dataset(config: Config, dataset: DatasetSettings) -> Config:
     return other
 
 
-def part_axis(option: str) -> str | None:
-    """The axis whose part an option names, as ``cotrain.loss`` names one of ``loss``; None if it names no part."""
-    if option == "cotrain.task":
-        return "pretrain"
-    axis = option.removeprefix("cotrain.")
-    return axis if axis in BASES else None
-
-
-def _options(config: Config) -> Iterator[UsedOption]:
-    """All options of a configuration."""
-    yield from _options_in(config, "")
-    # Of the hardware the precision alone changes numbers by more than rounding.
-    precision = config.trainer.precision
-    yield UsedOption("precision", precision, precision != DEFAULT_PRECISION)
-
-
-def _options_in(settings: Options, place: str) -> Iterator[UsedOption]:
-    """The options of settings, of the parts that they name, and of the groups in them."""
-    known, named = options_of(type(settings)), settings.named_part
+def _options_in(cls: Part, values: Values, place: str) -> Iterator[UsedOption]:
+    """The options of a class with these values, of the parts that they name, and of the groups in them."""
+    known, named = options_of(cls), cls.named_part
     if named is not None:
-        option = place if named.name == "name" else f"{place}.{named.name}"
-        values = {"name": getattr(settings, named.name), **getattr(settings, named.options)}
-        yield from _part_options(option, named.axis, values, named.place_in(place))
-    for field in fields(settings):
-        full = f"{place}.{field.name}".removeprefix(".")
-        value = getattr(settings, field.name)
+        name, axis = named
+        choice = {**values[cls.rest], "name": values[name]}
+        yield from _part_options(_full(place, name).removesuffix(".name"), axis, choice, cls.place_of_rest(place))
+    for field in fields(cls):
+        full, line = _full(place, field.name), known.get(field.name)
+        value = values.get(field.name, line and line.default)
         if full in NOT_SECTIONS:
             continue
-        # Settings that are the choice of an axis have the axis' name.
-        if field.name in known and field.name == "name":
-            yield UsedOption(place, value, True)
-        elif field.name in known:
-            yield UsedOption(full, value, value != known[field.name].default)
+        if line is not None:
+            # Settings that are the choice of an axis have the axis' name.
+            yield UsedOption(full.removesuffix(".name"), value, field.name == "name" or value != line.default)
         elif is_dataclass(value):
-            yield from _options_in(value, full)  # type: ignore[arg-type]
+            yield from _options_in(type(value), vars(value), full)
         elif field.name in BASES and value:
             yield from _part_options(full, field.name, value, full)
 
 
-def _part_options(option: str, axis: str, values: Choice, place: str) -> Iterator[UsedOption]:
+def _part_options(option: str, axis: str, choice: Choice, place: str) -> Iterator[UsedOption]:
     """The option that names a part, and the part's own options."""
-    name = values["name"]
-    yield UsedOption(option, name, True)
-    # The one choice without a class.
-    if (option, name) == ("pretrain", "none"):
-        return
-    for own in options_of(part(axis, name, option=option)).values():
-        full, value = f"{place}.{own.name}", values.get(own.name, own.default)
-        if full not in NOT_SECTIONS:
-            yield UsedOption(full, value, value != own.default)
+    yield UsedOption(option, choice["name"], True, axis)
+    yield from _options_in(part(axis, choice["name"], option=option), choice, place)
+
+
+@cache
+def _full(place: str, name: str) -> str:
+    """The dotted name of an option, one object for the ten thousand cells of a sweep."""
+    return f"{place}.{name}".removeprefix(".")
 
 
 def fit_to_target(config: Config, kind: "type[Target]") -> Config:
@@ -319,11 +287,9 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         n_encoded = n_columns
 
     def selects_nothing(corruption: Choice) -> bool:
-        if SELECTIVE not in corruption:
-            return False
-        width = n_columns if part("corruption", corruption["name"]).space == "raw" else n_encoded
+        width = n_columns if part("corruption", corruption.get("name", "none")).space == "raw" else n_encoded
         # Exactly: 0.7 * 180 is below 126 in floating point.
-        return Fraction(repr(corruption[SELECTIVE])) * width < 1
+        return SELECTIVE in corruption and Fraction(repr(corruption[SELECTIVE])) * width < 1
 
     if selects_nothing(config.corruption):
         config = replace(config, corruption={"name": "none"})
@@ -332,7 +298,7 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     return config
 
 
-def no_effect_sentences(config: Config, amounting: Config, of_recipe: Values | None = None) -> list[str]:
+def no_effect_sentences(config: Config, amounting: Config, of_recipe: Values) -> list[str]:
     """A sentence on each option of a cell that counts as another on its data, because of `fit_to_data` or
     `fit_to_target`, unless the recipe asked for it.
 
@@ -342,16 +308,9 @@ def no_effect_sentences(config: Config, amounting: Config, of_recipe: Values | N
         of_recipe: the options that the recipe sets.
     """
     trained, sentences = {each.name: each.value for each in used_options(amounting)}, []
-    for name, value, _ in used_options(config):
-        if name in MAY_AMOUNT and trained[name] != value and (of_recipe or {}).get(name) != value:
+    for name, value, *_ in used_options(config):
+        if name in MAY_AMOUNT and value not in (trained[name], of_recipe.get(name)):
             sentences.append(
                 f"{name}={value} does nothing on these data: the cell trains, and counts, as {name}={trained[name]}."
             )
     return sentences
-
-
-@derived
-def labels(config: Config) -> Mapping[str, str]:
-    """The name for people of each part that the cell uses, by the column of its axis."""
-    used = [each for each in used_options(config) if each.name in COLUMNS]
-    return {name: label(axis, value) for name, value, _ in used if (axis := part_axis(name)) is not None}

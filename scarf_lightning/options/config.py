@@ -8,14 +8,17 @@ from typing import Any, Literal, TypeVar
 
 from . import axes
 from .option import Options, Values, option, options_of
-from .run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
 from .settings import (
+    CacheSettings,
     Choice,
+    ChunkSettings,
     CotrainSettings,
     DatasetSettings,
     FinetuneSettings,
     FitSettings,
+    LoggerSettings,
     NetworkSettings,
+    PathSettings,
     PretrainSettings,
     TrainerSettings,
     ViewsSettings,
@@ -32,7 +35,7 @@ class Config(Options):
     """One cell, and how and where to train it.
 
     Attributes:
-        derived: what functions that are `derived` have made of it, by their names. A copy starts without it, because
+        derived: what functions that are `derived` have made of it. A copy starts without it, because
             its options may be changed.
     """
 
@@ -97,7 +100,7 @@ class Config(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         # No field, because it is no option.
-        self.derived: dict[str, Any] = {}
+        self.derived: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """State of a copy, without what follows from the options."""
@@ -135,8 +138,7 @@ class Config(Options):
 
     def folds_on(self, n_labels: int) -> int:
         """The folds that choose the steps of a fit on so many labels, in all; 0 if none do."""
-        is_fixed = self.may_fold and n_labels < self.finetune.fixed_below
-        return self.finetune.folds or 0 if is_fixed else 0
+        return self.finetune.folds or 0 if self.may_fold and n_labels < self.finetune.fixed_below else 0
 
     def part(self, axis: str) -> type[Any]:
         """The class of the part that the cell has on an axis.
@@ -151,9 +153,16 @@ class Config(Options):
 
     def recorded(self) -> dict[str, Any]:
         """All options, as a store and the views of a cell may show them to anybody."""
-        return asdict(replace(self, logger=self.logger.without_secrets()))
+        values = asdict(self)
+        # The arguments of a class by _target_ may hold a key or a password.
+        values["logger"]["others"] = {
+            name: {axes.TARGET: section.get(axes.TARGET)} for name, section in self.logger.others.items()
+        }
+        return values
 
 
+FIXED_LENGTH = ("fixed_below", "fixed_steps", "folds", "fold_steps")
+"""Options of a fit whose length few labels decide."""
 SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(FitSettings))
 """Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
 
@@ -171,33 +180,31 @@ def within_max_epochs(config: Config, of_recipe: Values, given: Collection[str] 
     changed: dict[str, Any] = {}
     for phase in ("pretrain", "finetune"):
         settings: FitSettings = getattr(config, phase)
-        is_set = set()
+        is_set = {name.removeprefix(f"{phase}.") for name in given}
         for name, each in options_of(type(settings)).items():
-            is_given = name in given or f"{phase}.{name}" in given
-            if is_given or getattr(settings, name) != of_recipe.get(f"{phase}.{name}", each.default):
+            if getattr(settings, name) != of_recipe.get(f"{phase}.{name}", each.default):
                 is_set.add(name)
         if "max_epochs" not in is_set:
             continue
+        shorter: dict[str, Any] = {}
         # Whoever sets both numbers means both.
         if "min_steps" not in is_set:
-            settings = replace(settings, min_steps=min(settings.min_steps, settings.max_epochs))
-        if isinstance(settings, FinetuneSettings) and is_set.isdisjoint(
-            {"fixed_below", "fixed_steps", "folds", "fold_steps"}
-        ):
-            settings = replace(settings, fixed_below=0)
-        changed[phase] = settings
+            shorter["min_steps"] = min(settings.min_steps, settings.max_epochs)
+        if phase == "finetune" and is_set.isdisjoint(FIXED_LENGTH):
+            shorter["fixed_below"] = 0
+        changed[phase] = replace(settings, **shorter)
     return replace(config, **changed) if changed else config
 
 
 def derived(function: Callable[[Config], T]) -> Callable[[Config], T]:
-    """A function of a configuration, whose result is kept with it and made once: a sweep asks thousands of times."""
-    name = f"{function.__module__}.{function.__name__}"
+    """A function of a configuration, whose result is kept with it and made once: a sweep looks it up thousands of
+    times."""
 
     @wraps(function)
     def kept(config: Config) -> T:
-        if name not in config.derived:
-            config.derived[name] = function(config)
-        made: T = config.derived[name]
+        if function not in config.derived:
+            config.derived[function] = function(config)
+        made: T = config.derived[function]
         return made
 
     return kept

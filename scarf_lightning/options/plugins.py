@@ -1,24 +1,27 @@
-"""A user's own parts: modules named on the command line, whose classes register themselves by being subclasses.
+"""Code of a user's own: modules whose classes register themselves by being subclasses, and classes of loggers.
 
-A plugin is code that runs with the user's rights. So only the command line names plugins, and never a file.
+It runs with the user's rights. So the command line names it, or a folder that ``--config-dir`` names.
 """
 
-import ast
 import hashlib
 import importlib
-import importlib.util
 import inspect
+import re
 import sys
-import sysconfig
-import traceback
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from .option import Options
+from ..importing import require
+from .axes import BASES, TARGET, classes
+from .option import Values
+from .settings import LoggerSettings
 
+OF_THE_CELL = ("save_dir", "name", "version", "run_name")
+"""Arguments of a logger that the writer sets for each cell where a section leaves them out."""
+IMPORT = re.compile(r"\s*(import|from)\s")
+"""Begins a line that imports modules. Whatever it names beside a plugin counts as imported."""
 _imported: dict[str, str] = {}
 """SHA-256 of the source of each imported module, as it was at import."""
 
@@ -27,34 +30,19 @@ def load_plugins(names: Sequence[str]) -> None:
     """Import each module, from the folder that the command runs in or wherever Python finds it.
 
     Raises:
-        UsageError: there is no such module, it cannot be imported, or its source has changed since it was imported, as
-            in a notebook.
-    """
-    if not names:
-        return
-    with working_folder_first():
-        for name in names:
-            source = _hash(_find(name))
-            # A test or a notebook may have imported the module by itself.
-            if name not in sys.modules or name not in _imported:
-                _import(name)
-            if _imported.setdefault(name, source) != source:
-                raise UsageError(
-                    f"{name} has changed since it was imported; start Python again, or the notebook's kernel."
-                )
-
-
-def check_imported(names: Sequence[str]) -> None:
-    """Refuse plugins that nobody has imported: a configuration names modules, and imports none.
-
-    Raises:
-        UsageError: names the first one.
+        UsageError: there is no such module, or its source has changed since it was imported, as in a notebook. What
+            else a module raises has its own traceback.
     """
     for name in names:
-        if name not in _imported:
+        try:
+            _import(name)
+        except ModuleNotFoundError as error:
             raise UsageError(
-                f"plugins names {name}, which is not imported; name it on the command line: plugins=[{name}]."
-            )
+                f"plugins names {name}: {error}. Modules are looked for in {Path.cwd()} and among the installed ones."
+            ) from error
+        source = _hash(name)
+        if _imported.setdefault(name, source) != source:
+            raise UsageError(f"{name} has changed since it was imported; start Python again, or the notebook's kernel.")
 
 
 def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]:
@@ -63,67 +51,41 @@ def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]
 
     A plugin that defines nothing but parts or metrics belongs to the cells that use one of them. So naming
     one more plugin leaves finished cells finished. Any other plugin may do anything, and belongs to every cell.
+
+    Raises:
+        UsageError: one of them is not imported: the command line imports modules, and a configuration names them.
     """
-    load_plugins(names)
+    for name in names:
+        if name not in _imported:
+            raise UsageError(f"plugins names {name}, which is not imported; name it on the command line.")
     # A class of the package may inherit from one of a plugin, and the other way round.
-    origins: set[str] = set()
-    for one in used:
-        origins.update(each.__module__ for each in getattr(one, "__mro__", (one,)))
-    hashes = {}
-    for name in sorted(set(names)):
-        if _decides_numbers(name, origins):
-            hashes[name] = _imported[name]
-    return hashes
-
-
-def _import(name: str) -> None:
-    """Import a module, whose error is a sentence that names its line."""
-    try:
-        importlib.import_module(name)
-    except UsageError:
-        raise
-    except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        # The line of the module says more than that of a library which it calls, such as dataclasses.
-        file = str(_find(name))
-        frame = next((each for each in reversed(frames) if each.filename == file), frames[-1])
-        raise UsageError(
-            f"plugins names {name}, which cannot be imported: {type(error).__name__}: {error} "
-            f"({Path(frame.filename).name}, line {frame.lineno})."
-        ) from error
+    origins = {each.__module__ for one in used for each in getattr(one, "__mro__", (one,))}
+    return {name: _imported[name] for name in sorted(set(names)) if _decides_numbers(name, origins)}
 
 
 def _decides_numbers(name: str, origins: Collection[str]) -> bool:
     """Tell whether a plugin belongs to a cell whose parts come from these modules."""
     from ..metrics import metrics
 
-    sources = _sources(_find(name))
-    file_names = {source.name for source in sources}
-    own = {}
-    for each, module in sys.modules.copy().items():
-        file = str(getattr(module, "__file__", None) or "")
-        # There are thousands of modules, and few of such a name: a path takes twenty times as long as a text.
-        if file.rpartition("/")[2] in file_names and Path(file) in sources:
-            own[each] = module
-    if not set(own).isdisjoint(origins):
-        return True
-    # The cell uses none of its parts, so a plugin of nothing but parts does not matter.
-    for module in own.values():
-        for cls in vars(module).values():
-            if inspect.isclass(cls) and cls.__module__ in own and issubclass(cls, Options):
-                return False
-    return not any(metric.function.__module__ in own for metric in metrics())
+    files = set(map(str, _sources(_file(name))))
+    loaded = sys.modules.copy().items()
+    own = {each for each, module in loaded if str(getattr(module, "__file__", None)) in files}
+    # If the cell uses none of its parts and metrics, a plugin of nothing else does not matter.
+    defining = {cls.__module__ for axis in BASES for cls in classes(axis)}
+    defining |= {metric.function.__module__ for metric in metrics()}
+    return own.isdisjoint(defining) or not own.isdisjoint(origins)
 
 
-def _hash(file: Path) -> str:
+def _hash(name: str) -> str:
     """SHA-256 of the sources of a plugin."""
-    sources = {path.relative_to(file.parent).as_posix(): path for path in _sources(file)}
+    folder = _file(name).parent
+    sources = {path.relative_to(folder).as_posix(): path for path in _sources(_file(name))}
     digest = hashlib.sha256()
     for relative, path in sorted(sources.items()):
         content = path.read_bytes()
         # A single file may be renamed.
-        name = relative if len(sources) > 1 else ""
-        digest.update(f"{name}:{len(content)}:".encode() + content)
+        label = relative if len(sources) > 1 else ""
+        digest.update(f"{label}:{len(content)}:".encode() + content)
     return digest.hexdigest()
 
 
@@ -131,61 +93,81 @@ def _sources(file: Path) -> set[Path]:
     """All files of a package; or a module, the modules in its folder that it imports, and those that these import."""
     if file.name == "__init__.py":
         return set(file.parent.rglob("*.py"))
-    sources = {file}
-    # Beside an installed module there is everything that is installed.
-    installed = {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")}
-    if file.parent in installed:
-        return sources
-    waiting = [file]
+    sources, waiting = set[Path](), [file]
     while waiting:
-        for name in _imports_of(waiting.pop()):
-            if not name:
-                continue
-            stem = file.parent / name.partition(".")[0]
-            for path in (stem.with_suffix(".py"), *stem.rglob("*.py")):
-                if path.is_file() and path not in sources:
-                    sources.add(path)
-                    waiting.append(path)
+        path = waiting.pop()
+        if path in sources or not path.is_file():
+            continue
+        sources.add(path)
+        # Beside an installed module there is everything that is installed.
+        if file.parent.name not in ("site-packages", "dist-packages"):
+            lines = [line for line in path.read_text(encoding="utf-8").splitlines() if IMPORT.match(line)]
+            for name in re.findall(r"\w+", " ".join(lines)):
+                stem = file.parent / name
+                waiting += [stem.with_suffix(".py"), *stem.rglob("*.py")]
     return sources
 
 
-def _imports_of(file: Path) -> list[str]:
-    """The modules that a file imports by their full names."""
-    try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes(), str(file))))
-    except (SyntaxError, ValueError) as error:
-        raise UsageError(f"{file.name} is no Python that can be imported: {error}.") from error
-    names: list[str] = []
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        # Relative imports are of a package, whose files all count.
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.append(node.module or "")
-    return names
+def _file(name: str) -> Path:
+    """The file of an imported module."""
+    file = sys.modules[name].__file__
+    # A folder without __init__.py has none.
+    if file is None:
+        raise UsageError(f"plugins names {name}, which is no file of Python; name a module in it.")
+    return Path(file)
 
 
-def _find(name: str) -> Path:
-    """The file of a module.
-
-    Raises:
-        UsageError: there is none.
-    """
-    spec = None
-    # Its package is missing or ends the process, or the name is none, such as "a..b" or "..a".
-    with suppress(ImportError, ValueError, SystemExit):
-        spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
-        raise UsageError(f"plugins names {name}, which is no module in {Path.cwd()} or among the installed ones.")
-    return Path(spec.origin)
-
-
-@contextmanager
-def working_folder_first() -> Iterator[None]:
-    """Within this context modules of the working folder are found, also by the installed commands."""
+def _import(name: str) -> Any:
+    """A module. Those of the working folder are found by the installed commands too."""
     folder = str(Path.cwd())
     sys.path.insert(0, folder)
     try:
-        yield
+        return importlib.import_module(name)
     finally:
         sys.path.remove(folder)
+
+
+def check_loggers(settings: LoggerSettings) -> None:
+    """Check that every logger that is written can be, before anything trains. Nothing is opened.
+
+    Raises:
+        UsageError: a package is not installed, an option of a logger is unknown or missing, or as by `logger_class`.
+    """
+    for name in settings.views:
+        if name in settings.others:
+            _check_logger(name, settings.others[name])
+        else:
+            require(name, f"logger={name}")
+
+
+def logger_class(name: str, section: Values) -> type[Any]:
+    """The class of Lightning's loggers that the section ``logger.<name>`` names.
+
+    Raises:
+        UsageError: it cannot be imported, or is no logger of Lightning's.
+    """
+    target = str(section.get(TARGET))
+    asked = f"logger.{name}.{TARGET}={target}"
+    module, _, class_name = target.rpartition(".")
+    try:
+        cls: Any = getattr(_import(module), class_name)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{asked} cannot be imported: {type(error).__name__}: {error}.") from error
+    if not inspect.isclass(cls) or not hasattr(cls, "log_metrics"):
+        raise UsageError(f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger.")
+    return cls
+
+
+def _check_logger(name: str, section: Values) -> None:
+    """Check a section without making the logger, which may open a connection."""
+    cls = logger_class(name, section)
+    # Lightning's own loggers have objects whose truth is whether a package is there, and whose text says how to get it.
+    for needed in vars(sys.modules[cls.__module__]).values():
+        if type(needed).__name__ == "RequirementCache" and not needed:
+            raise UsageError(f"logger.{name} needs a package: {needed}.")
+    signature = inspect.signature(cls)
+    options = (section.keys() | set(OF_THE_CELL) & signature.parameters.keys()) - {TARGET}
+    try:
+        signature.bind(**dict.fromkeys(options))
+    except TypeError as error:
+        raise UsageError(f"logger.{name}: {cls.__name__} {error}.") from error

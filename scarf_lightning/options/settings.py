@@ -1,4 +1,4 @@
-"""Sections of the options of a cell: how its phases are trained, its networks, its hardware, its data and its views.
+"""Sections of options: phases, networks, hardware, data and views of a cell; loggers, folders and jobs of a run.
 
 Free of torch. Upper limits are far above what anybody means: a number beyond them is a slip of the pen, and would end
 in an overflow or never.
@@ -6,14 +6,18 @@ in an overflow or never.
 
 import codecs
 import math
+import os
+import stat
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, ClassVar, Literal, Self
 
-from .option import Options, PartField, option, part_name
+from ..errors import UsageError
+from .option import Options, option, part_name
 
 DEFAULT_PRECISION, TF32 = "32-true", "tf32"
 
-Choice = dict[str, Any]
+Choice = Annotated[dict[str, Any], "part"]
 """The ``name`` of a part and its options. A field of this type has the name of the part's axis."""
 
 Schedule = Literal["constant", "cosine", "flat_cos", "coslog4"]
@@ -164,20 +168,16 @@ class FinetuneSettings(FitSettings):
 
     @property
     def watched_metric(self) -> str | None:
-        """The metric that early stopping watches in place of the loss or the error, if any."""
-        return None if self.monitor == "none" else self.metric
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.watched_metric is not None and self.patience is None and not self.restore_best:
-            raise ValueError("metric has nothing to choose where patience=null and restore_best=false; leave it out")
+        """The metric that early stopping watches in place of the loss or the error; None if it decides nothing."""
+        return self.metric if self.keeps_best or self.stops_after < math.inf else None
 
 
 @dataclass
 class PretrainSettings(FitSettings):
     """Settings of pre-training, and its task: ``none``, or a pretext by its ``name`` with its own ``options``."""
 
-    named_part: ClassVar = PartField("name", "pretrain", "options")
+    named_part: ClassVar = ("name", "pretrain")
+    rest: ClassVar = "options"
     name: str = part_name("scarf")
     max_epochs: int = 1000
     monitor: Literal["loss", "error", "none"] = "loss"
@@ -210,7 +210,8 @@ class LayerSettings(Options):
 class NetworkSettings(Options):
     """The encoder f by its ``name`` with its own options, and the heads g (pre-training) and h (classes)."""
 
-    named_part: ClassVar = PartField("name", "network", "encoder")
+    named_part: ClassVar = ("name", "network")
+    rest: ClassVar = "encoder"
     name: str = part_name("mlp")
     encoder: dict[str, Any] = field(default_factory=dict)
     weight_init: Literal["glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "pytorch"] = (
@@ -301,9 +302,94 @@ class ViewsSettings(Options):
 class CotrainSettings(Options):
     """The pretext task that ``method=cotrain`` adds to the supervised loss, with its own ``options``."""
 
-    named_part: ClassVar = PartField("task", "pretrain", "options")
+    named_part: ClassVar = ("task", "pretrain")
+    rest: ClassVar = "options"
     task: str = part_name("scarf")
     weight: float = option(1.0, "weight of the pretext loss beside the supervised one", "(0, inf)")
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class WandbSettings(Options):
+    """Where Weights & Biases keeps the runs."""
+
+    mode: Literal["offline", "online", "disabled"] = option("offline", "offline and disabled use no network")
+    project: str = option("scarf-lightning", "project of the runs")
+    entity: str | None = option(None, "user or team that owns the project; null is your own")
+    write: bool = option(False, "write a run for each cell; logger=wandb sets it")
+
+
+@dataclass
+class LoggerSettings(Options):
+    """Where curves are shown, beside the store.
+
+    Each section is a logger. Any other logger of Lightning's is a section with a name of its own and the class as its
+    ``_target_``; its further options are the arguments of the class. ``logger=[csv,wandb]`` chooses several.
+    """
+
+    rest: ClassVar = "others"
+    wandb: WandbSettings = field(default_factory=WandbSettings)
+    others: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def views(self) -> list[str]:
+        """The names of the loggers that are written."""
+        is_off = "disabled" in (self.wandb.mode, os.environ.get("WANDB_MODE"))
+        return ["wandb", *self.others] if self.wandb.write and not is_off else [*self.others]
+
+
+@dataclass
+class PathSettings(Options):
+    """Folders."""
+
+    results: str = option("results", "folder of the results, relative to the folder that the command runs in")
+    openml: str | None = option(None, "cache of the openml client; null is OPENML_CACHE_DIR or the client's own folder")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.results = str(expanded(self.results))
+
+
+@dataclass
+class CacheSettings(Options):
+    """The cache of pre-trainings in the results folder."""
+
+    max_gb: float = option(20.0, "largest size in gigabytes of 10^9 bytes; 0 keeps and reads nothing", "[0, inf)")
+
+
+@dataclass
+class ChunkSettings(Options):
+    """How a job of a launcher gets its cells."""
+
+    file: str | None = option(None, "file in which a job finds its cells; the sweeper sets it")
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """A path whose ``~`` or ``~NAME`` is the home of a user. A shell leaves the sign as it is behind an equals sign.
+
+    Raises:
+        UsageError: there is no such user.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UsageError(
+            f"{path}: this machine knows no home of {Path(path).parts[0]}; write the path in full."
+        ) from error
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """Open a regular file to read its bytes, without waiting for anything.
+
+    Raises:
+        ValueError: it is a pipe, a device or a folder, which may never end; or its name holds a null character.
+        OSError: there is no such file, or it may not be read.
+    """
+    # A pipe would wait for somebody who writes into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ValueError("it is not a file")
+    return os.fdopen(descriptor, "rb")

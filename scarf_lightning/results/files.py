@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from ..errors import UsageError
-from ..options.paths import open_regular
+from ..options.settings import open_regular
 
 UNFINISHED = ".unfinished-"
 HOUR = 3600.0

@@ -157,7 +157,6 @@ class Description:
     identity: Row
     config: Row
     options: dict[str, bool | int | float | str | None]
-    labels: dict[str, str]
     columns: list[Any]
     classes: list[str]
     overrides: list[str]
@@ -303,8 +302,8 @@ class CellStore(Store):
         Args:
             target: of its table.
             fields: ``dataset, dataset_id, source, columns`` of its table; ``overrides`` that ask for the cell; its
-                resolved ``config``; the ``options`` that it uses, see `scarf_lightning.results.identity.columns`; names
-                of its parts for people, by axis, as ``labels``; ``reading``, see `Table.report`.
+                resolved ``config``; the ``options`` that it uses, see `scarf_lightning.results.identity.columns`;
+                ``reading``, see `Table.report`.
         """
         if not self.is_described:
             table = table_of({}, self.fingerprint)

@@ -25,7 +25,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from ..errors import UsageError, did_you_mean, not_an_option, unknown_name
 from ..options import BASES, Config, Options, build, checked, load_plugins, options_of, read
-from ..options.axes import TARGET, is_own, list_of, parts, target_of
+from ..options.axes import CONFIGURATION, TARGET, is_own, parts, target_of
 from ..options.combinations import with_dataset
 from ..options.config import SHORTHANDS, within_max_epochs
 from ..options.settings import DatasetSettings
@@ -281,7 +281,7 @@ def usage_error(error: BaseException) -> UsageError:
             place = option.rpartition(".")[0]
             known = [str(each) for each in section if each not in ("hydra", TARGET)]
             where = f"the options of {place}" if place else "the options"
-            return UsageError(not_an_option(option, where, known, full_list=list_of(place)))
+            return UsageError(not_an_option(option, where, known, full_list=CONFIGURATION))
         # Its further lines repeat the key and name its classes.
         message = f"{option}: {str(cause).splitlines()[0]}"
     return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")

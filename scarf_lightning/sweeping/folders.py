@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError, unknown_name
 from ..options.checking import checked
-from ..options.paths import expanded
+from ..options.settings import expanded
 from ..results.files import DamagedRecordError, read_bytes
 
 PACKAGE = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from ..data.targets import KINDS
 from ..errors import UnfinishedError, UsageError, counted, explained
 from ..importing import without_garbage_collection
 from ..options.combinations import check_target
-from ..options.logger_classes import check_loggers
+from ..options.plugins import check_loggers
 from ..results import check_folder, forget_failure, known_data
 from ..screen import doing, screen
 from .cell import Cell, State, distinct, named, stores_of, survey

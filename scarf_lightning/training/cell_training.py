@@ -44,7 +44,6 @@ from ..options.combinations import (
     check_target,
     fit_to_data,
     fit_to_target,
-    labels,
     no_effect_sentences,
 )
 from ..pretexts import rows_and_views
@@ -215,7 +214,6 @@ class CellTraining:
             overrides=overrides,
             config=self.config.recorded(),
             options=dict(columns(self.config)),
-            labels=labels(self.config),
             reading=table.report(self.notes),
         )
 

@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from scarf_lightning.verdicts import Interval, Levels, median_gain
 from scarf_lightning.verdicts.answers import needed_together
 
+from ..results import KEY, NONE
+
 Floats = NDArray[np.float64]
 
+BUDGETS = (20, 50, 100, 500)
+"""Numbers of labels."""
 DRAWS, N_TRIALS = 10_000, 5
 LEVEL = 0.05
 MARGIN = 0.25
 """Points within which two pre-trainings are alike."""
 NEXT = 0.8
 """Chance with which a further table's difference lies in the range that is given for it."""
-TRIALS = ["dataset", "labels", "competitor", "trial"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,8 @@ class Compared:
     """A competitor beside a reference at one budget.
 
     Attributes:
-        labels: the budget.
-        mean: over tables, in points.
-        low, high: the ends of the interval of the level at which Holm's correction read the answer.
+        interval: the mean over tables, in points, with the interval of the level at which Holm's correction read the
+            answer.
         answer: ``yes``, ``hurts`` or ``cannot tell``.
         is_alike: the interval lies within `MARGIN`.
         median: over tables, in points, with the 95 % interval of the sign test.
@@ -39,28 +41,12 @@ class Compared:
         n: tables.
     """
 
-    labels: int
-    mean: float
-    low: float
-    high: float
+    interval: Interval
     answer: str
     is_alike: bool
     median: Interval
     following: tuple[float, float]
     n: int
-
-
-@dataclass(frozen=True)
-class WorthAt:
-    """The labels that the reference needs for what a competitor reaches with ``labels`` of them, as a multiple.
-
-    ``low`` and ``high`` are the ends of its 95 % interval; an end is infinite where the curve does not reach it.
-    """
-
-    labels: int
-    factor: float
-    low: float
-    high: float
 
 
 def means_of(trials: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -69,9 +55,9 @@ def means_of(trials: pd.DataFrame, metric: str) -> pd.DataFrame:
     A table that lacks one of the `N_TRIALS` trials has NaN.
 
     Args:
-        trials: a row a trial, with the columns of `TRIALS` and the metric.
+        trials: a row a trial, with the columns of `KEY` and the metric.
     """
-    known = trials.dropna(subset=[metric]).drop_duplicates(TRIALS, keep="last")
+    known = trials.dropna(subset=[metric]).drop_duplicates(KEY, keep="last")
     grouped = known.groupby(["dataset", "labels", "competitor"])[metric].agg(["mean", "size"])
     whole = 100 * grouped["mean"].where(grouped["size"] >= N_TRIALS)
     return whole.unstack(["labels", "competitor"])  # noqa: PD010 - every pair occurs once
@@ -86,8 +72,8 @@ def tables_of(means: pd.DataFrame, families: pd.Series, competitor: str, referen
     return pd.DataFrame({"family": families.loc[gains.index], "difference": gains})
 
 
-def draws_of(families: NDArray[np.int64], n_draws: int = DRAWS) -> Iterator[NDArray[np.int64]]:
-    """How often each draw has each table, ``(n_draws, D)``, in each of as many families as there are.
+def draws_of(families: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """How often each draw has each table, ``(DRAWS, D)``, in each of as many families as there are.
 
     Families are drawn with replacement, and within each as many tables as it has.
     """
@@ -95,8 +81,8 @@ def draws_of(families: NDArray[np.int64], n_draws: int = DRAWS) -> Iterator[NDAr
     random = np.random.default_rng(0)
     members = [np.flatnonzero(families == family) for family in range(int(families.max()) + 1)]
     for _ in members:
-        drawn = random.integers(len(members), size=n_draws)
-        weights = np.zeros((n_draws, len(families)), dtype=np.int64)
+        drawn = random.integers(len(members), size=DRAWS)
+        weights = np.zeros((DRAWS, len(families)), dtype=np.int64)
         for family, tables in enumerate(members):
             rows = np.flatnonzero(drawn == family)
             shares = np.full(len(tables), 1 / len(tables))
@@ -124,44 +110,40 @@ def mean_and_error(values: Floats, draws: Iterable[NDArray[np.int64]]) -> tuple[
     return means, np.sqrt(variance)
 
 
-def compare(several: Sequence[pd.DataFrame], budgets: Sequence[int], n_draws: int = DRAWS) -> list[Compared]:
-    """A competitor and its reference at each budget, on tables as `tables_of` gives them, with Holm's correction.
+def compare(several: Sequence[pd.DataFrame]) -> list[Compared]:
+    """A competitor and its reference on tables as `tables_of` gives them, with Holm's correction over all of them.
 
     The interval is that of the studentised bootstrap (Efron and Tibshirani 1993, chapter 12.5).
     """
-    known = [_studentised(tables, n_draws) for tables in several]
-    levels = [p for _, _, _, p in known]
-    needed = needed_together([Levels(direction=p) for p in levels], LEVEL)
+    known = [_studentised(tables) for tables in several]
+    needed = needed_together([Levels(direction=p) for _, _, _, p in known], LEVEL)
     compared = []
-    for place, tables in enumerate(several):
-        mean, error, drawn, _ = known[place]
-        tail = needed[place].direction / 2
+    for tables, (mean, error, drawn, p), level in zip(several, known, needed, strict=True):
+        tail = level.direction / 2
         low, high = (mean - float(np.quantile(drawn, end)) * error for end in (1 - tail, tail))
         answer = "cannot tell"
-        if levels[place] <= needed[place].direction:
+        if p <= level.direction:
             answer = "yes" if mean > 0 else "hurts"
         is_alike = low >= -MARGIN and high <= MARGIN
         differences = tables["difference"].to_numpy()
         median, following = median_gain(differences), following_range(differences)
-        compared.append(
-            Compared(budgets[place], mean, low, high, answer, is_alike, median, following, len(differences))
-        )
+        compared.append(Compared(Interval(mean, low, high), answer, is_alike, median, following, len(differences)))
     return compared
 
 
-def _studentised(tables: pd.DataFrame, n_draws: int) -> tuple[float, float, Floats, float]:
+def _studentised(tables: pd.DataFrame) -> tuple[float, float, Floats, float]:
     """The mean difference, its standard error, the t of each draw, and the two-sided level of the mean."""
     values, families = tables["difference"].to_numpy(), pd.factorize(tables["family"])[0]
     as_it_is = (np.asarray(families == family, dtype=np.int64)[None] for family in range(families.max() + 1))
     (mean,), (error,) = mean_and_error(values, as_it_is)
-    means, errors = mean_and_error(values, draws_of(families, n_draws))
+    means, errors = mean_and_error(values, draws_of(families))
     # A draw of one family alone has no error.
     has_error = errors > 0
     drawn = np.sort((means[has_error] - mean) / errors[has_error])
-    t = mean / error if error > 0 else np.inf * np.sign(mean)
+    t = mean / error
     # Of the draws and of what was seen, so that no level is zero.
     fewest = min((drawn >= t).sum(), (drawn <= t).sum())
-    p = min(1.0, 2 * (fewest + 1) / (len(drawn) + 1)) if mean else 1.0
+    p = min(1.0, 2 * (fewest + 1) / (len(drawn) + 1))
     return float(mean), float(error), drawn, float(p)
 
 
@@ -184,52 +166,46 @@ def following_range(differences: Floats) -> tuple[float, float]:
 
 
 def worth(
-    means: pd.DataFrame,
-    families: pd.Series,
-    competitor: str,
-    reference: str,
-    labels: int,
-    budgets: Sequence[int],
-    n_draws: int = DRAWS,
-) -> WorthAt | None:
-    """The worth of a competitor, over the tables that have it and the reference at every budget.
+    means: pd.DataFrame, families: pd.Series, competitor: str, labels: int, reference: str = NONE
+) -> Interval | None:
+    """The labels that the reference needs for what a competitor reaches with ``labels`` of them, as a multiple.
+
+    It is over the tables that have the competitor and the reference at every budget. An end of its 95 % interval is
+    infinite where the curve of the reference does not reach it.
 
     Returns:
         None where the mean curve of the reference does not rise from each budget to the next.
     """
-    wanted = [(labels, competitor), *((budget, reference) for budget in budgets)]
+    wanted = [(labels, competitor), *((budget, reference) for budget in BUDGETS)]
     whole = means[wanted].dropna()
     values = whole.to_numpy()
     numbers = pd.factorize(families.loc[whole.index])[0]
     curve = values.mean(axis=0)
     if (np.diff(curve[1:]) <= 0).any():
         return None
-    weights = np.sum(list(draws_of(numbers, n_draws)), axis=0)
+    weights = np.sum(list(draws_of(numbers)), axis=0)
     drawn = weights @ values / weights.sum(axis=1, keepdims=True)
-    factors = _factors(drawn, labels, budgets)
-    (factor,) = _factors(curve[None], labels, budgets)
-    low, high = np.quantile(factors, [LEVEL / 2, 1 - LEVEL / 2], method="nearest")
-    return WorthAt(labels, float(factor), float(low), float(high))
+    (factor,) = _factors(curve[None], labels)
+    low, high = np.quantile(_factors(drawn, labels), [LEVEL / 2, 1 - LEVEL / 2], method="nearest")
+    return Interval(float(factor), float(low), float(high))
 
 
-def _factors(drawn: Floats, labels: int, budgets: Sequence[int]) -> Floats:
+def _factors(drawn: Floats, labels: int) -> Floats:
     """The worth in each draw ``(draws,)``, from what the competitor reached and the curve, ``(draws, 1 + B)``.
 
     The first and the last line of the curve are continued. A curve that does not rise there reaches nothing beyond it:
     infinitely many labels, or none.
     """
-    reached, curve = drawn[:, 0], drawn[:, 1:]
-    x = np.log(np.asarray(budgets, dtype=np.float64))
-    found = np.empty(len(drawn))
-    for row, (value, line) in enumerate(zip(reached, curve, strict=True)):
+    x = np.log(BUDGETS)
+    found = []
+    for value, *points in drawn:
         # What is reached first counts, should the curve fall in between.
-        rising = np.maximum.accumulate(line)
+        rising = np.maximum.accumulate(points)
+        first, *_, last = np.diff(points) / np.diff(x)
         if value > rising[-1]:
-            slope = (line[-1] - line[-2]) / (x[-1] - x[-2])
-            found[row] = x[-1] + (value - rising[-1]) / slope if slope > 0 else np.inf
+            found.append(x[-1] + (value - rising[-1]) / last if last > 0 else np.inf)
         elif value < rising[0]:
-            slope = (line[1] - line[0]) / (x[1] - x[0])
-            found[row] = x[0] - (rising[0] - value) / slope if slope > 0 else -np.inf
+            found.append(x[0] - (rising[0] - value) / first if first > 0 else -np.inf)
         else:
-            found[row] = np.interp(value, rising, x)
+            found.append(np.interp(value, rising, x))
     return np.asarray(np.exp(found) / labels)

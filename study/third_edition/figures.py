@@ -7,16 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from scarf_lightning.reporting.style import GREY, PAGE, colour, marker, new_figure, styled
+from scarf_lightning.verdicts import Interval
 
-from .comparisons import WorthAt
-from .findings import BUDGETS
+from .comparisons import BUDGETS
 
 TICKS = (0.125, 0.25, 0.5, 1, 2, 4, 8)
 """A worth beyond them stands at the edge."""
 
 
 @styled()
-def worths_figure(worths: Mapping[str, Sequence[WorthAt]], pretrainings: Sequence[str]) -> Figure:
+def worths_figure(worths: Mapping[str, Mapping[int, Interval]], pretrainings: Sequence[str]) -> Figure:
     """The worth of each competitor at each budget with its 95 % interval, on one scale.
 
     Args:
@@ -24,10 +24,9 @@ def worths_figure(worths: Mapping[str, Sequence[WorthAt]], pretrainings: Sequenc
         pretrainings: those that are on the left; other models are on the right.
     """
     figure, (left, right) = new_figure(PAGE, 3.2, 1, 2, sharey=True)
-    _draw(left, {name: its for name, its in worths.items() if name in pretrainings})
-    _draw(right, {name: its for name, its in worths.items() if name not in pretrainings})
-    left.set_title("pre-training the network")
-    right.set_title("another model in its place")
+    for axes, title in ((left, "pre-training the network"), (right, "another model in its place")):
+        _draw(axes, {name: its for name, its in worths.items() if (name in pretrainings) is (axes is left)})
+        axes.set_title(title)
     left.set_yscale("log", base=2)
     left.set_ylim(TICKS[0], TICKS[-1])
     left.set_yticks(TICKS, [f"×{each:g}" for each in TICKS])
@@ -35,16 +34,16 @@ def worths_figure(worths: Mapping[str, Sequence[WorthAt]], pretrainings: Sequenc
     return figure
 
 
-def _draw(axes: Axes, worths: Mapping[str, Sequence[WorthAt]]) -> None:
+def _draw(axes: Axes, worths: Mapping[str, Mapping[int, Interval]]) -> None:
     """Draw a mark with its interval for each competitor, side by side at each budget."""
     for place, (name, several) in enumerate(worths.items()):
         shift = (place - (len(worths) - 1) / 2) * 0.7 / len(worths)
-        at = [BUDGETS.index(each.labels) + shift for each in several]
-        ends = np.array([(each.factor, each.low, each.high) for each in several])
+        at = [BUDGETS.index(labels) + shift for labels in several]
+        ends = np.array([(each.mean, each.low, each.high) for each in several.values()])
         factor, low, high = np.clip(ends, TICKS[0], TICKS[-1]).T
         lengths = [factor - low, high - factor]
         axes.errorbar(at, factor, lengths, fmt=marker(place), color=colour(place), ms=3.5, lw=1.0, label=name)
     axes.axhline(1, color=GREY, lw=0.8, zorder=0)
-    axes.set_xticks(range(len(BUDGETS)), [f"{each}" for each in BUDGETS])
+    axes.set_xticks(range(len(BUDGETS)), list(map(str, BUDGETS)))
     axes.set_xlabel("labels")
     axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)

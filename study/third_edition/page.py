@@ -6,7 +6,7 @@ It is made of `trials.parquet`, `tables.csv` and `where.json`.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,30 +20,37 @@ from scarf_lightning.reporting.style import drawn
 from scarf_lightning.verdicts import Interval
 
 from ..results import FILE, NONE, SCARF, read
-from .comparisons import NEXT, Compared, WorthAt, compare, means_of, tables_of, worth
+from .comparisons import BUDGETS, NEXT, Compared, compare, means_of, tables_of, worth
 from .figures import worths_figure
-from .findings import AUROC, BUDGETS, CATBOOST, LINEAR, findings
+from .findings import AUROC, CATBOOST, LINEAR, findings
 from .learnt import counts
 from .sensitivity import variants
 
+Rows = Sequence[tuple[str, Sequence[Compared]]]
+"""Pairs of competitors, each compared at every budget."""
 FOLDER = Path(__file__).parent
-RATE, FROZEN, REALMLP = "SCARF, rate 0.3", "SCARF, frozen", "RealMLP"
-ON_REALMLP = f"{REALMLP} with {SCARF}"
-NAMES = {"SCARF, corruption.rate=0.3": RATE, "SCARF, probe": FROZEN}
+NAMES = {"SCARF, corruption.rate=0.3": "SCARF, rate 0.3", "SCARF, probe": "SCARF, frozen"}
 """Competitors that the page calls otherwise than `study.results`."""
-PRETRAININGS = (SCARF, RATE, "VIME", "SCARF AE", "binning")
-OTHERS = (LINEAR, "ridge regression", "random forest", "XGBoost", CATBOOST, REALMLP)
-PAIRS = [*((name, NONE) for name in (*PRETRAININGS, FROZEN)), (ON_REALMLP, REALMLP), *((name, NONE) for name in OTHERS)]
-BY_ROWS = {n: f"{SCARF}, pretrain.rows={n}" for n in (20, 200, 2000)}
-"""SCARF whose pre-training learns from some of the training rows, by their number."""
+PRETRAININGS = (SCARF, "SCARF, rate 0.3", "VIME", "SCARF AE", "binning")
+OTHERS = (LINEAR, "ridge regression", "random forest", "XGBoost", CATBOOST, "RealMLP")
+PAIRS = [
+    *((name, NONE) for name in (*PRETRAININGS, "SCARF, frozen")),
+    ("RealMLP with SCARF", "RealMLP"),
+    *((name, NONE) for name in OTHERS),
+]
+BY_ROWS = {
+    "20": "SCARF, pretrain.rows=20",
+    "200": "SCARF, pretrain.rows=200",
+    "2,000": "SCARF, pretrain.rows=2000",
+    "all that train": SCARF,
+}
+"""SCARF by the number of training rows that its pre-training learns from."""
 LABELS_OF_ROWS = 20
 """The budget of labels beside which the rows without a label are counted."""
 SENSITIVE = [(SCARF, NONE), (CATBOOST, NONE)]
 """The pairs of the sensitivity analysis: one of question 1 and one of question 4."""
 FEWEST_FAMILIES = 6
 """Families of tables below which a comparison has no answer."""
-WHERE = FOLDER / "where.json"
-"""The answer on question 3."""
 PAGE = FOLDER / "page.md"
 
 LIMITS = """\
@@ -63,6 +70,10 @@ LIMITS = """\
 """What the numbers do not say."""
 
 
+MEDIAN_CAPTION = (
+    "The median table in points of {}, with the interval of the sign test; then the range that holds the next table "
+    f"with a chance of {NEXT:.0%}"
+)
 METRICS = {
     "Classes": {
         "AUROC": AUROC,
@@ -105,7 +116,10 @@ def page() -> tuple[str, Figure]:
     )
 
     means = means_of(classes, AUROC)
-    known = {name: _worths(means, facts["family"], name, NONE) for name in (*PRETRAININGS, *OTHERS)}
+    worths = {}
+    for name in (*PRETRAININGS, *OTHERS):
+        if found := _worths(means, facts["family"], name, NONE):
+            worths[name] = found
     sections = [
         "# What is pre-training worth, in labels?",
         "\n".join(f"- {each}" for each in findings(classes, facts["family"])),
@@ -121,7 +135,7 @@ def page() -> tuple[str, Figure]:
         "## What this does not say",
         LIMITS,
     ]
-    return "\n\n".join(sections) + "\n", worths_figure({name: its for name, its in known.items() if its}, PRETRAININGS)
+    return "\n\n".join(sections) + "\n", worths_figure(worths, PRETRAININGS)
 
 
 def _extent(trials: pd.DataFrame, targets: str) -> str:
@@ -140,21 +154,21 @@ def _of_kind(kind: str, trials: pd.DataFrame, facts: pd.DataFrame) -> list[str]:
     primary, *_ = by_metric
     of_primary = by_metric[primary]
 
-    by_pair = {heading: _answers(means, families, PAIRS) for heading, means in by_metric.items()}
+    by_pair = {heading: _answers(means, families) for heading, means in by_metric.items()}
     sections = [
         f"## {kind}: does it help, and beside what?",
-        _answers_table(
+        _pairs_table(
             "answers", f"Mean difference in points of {primary}, with its interval and answer", by_pair[primary]
         ),
         *_on_fewer(by_pair[primary], trials["dataset"].nunique()),
         f"## {kind}: the median table, and the next one",
-        _tables_table(primary, by_pair[primary]),
+        _pairs_table("tables", MEDIAN_CAPTION.format(primary), by_pair[primary], _median_and_next),
         f"## {kind}: which pre-training?",
-        _answers_table(
+        _pairs_table(
             "among",
             f"Beside SCARF, in points of {primary}; alike: within ±0.25 points",
             _among(of_primary, families),
-            alike=True,
+            _answer_or_alike,
         ),
         f"## {kind}: how many labels is it worth?",
         _worth_table(of_primary, families),
@@ -163,8 +177,8 @@ def _of_kind(kind: str, trials: pd.DataFrame, facts: pd.DataFrame) -> list[str]:
     rows = []
     for heading, answers in by_pair.items():
         for pair, several in answers:
-            for each in several:
-                rows.append((pair, heading, each.labels, each.answer, _size(each), _ends(each.median), each.n))
+            for labels, each in zip(BUDGETS, several, strict=True):
+                rows.append((pair, heading, labels, each.answer, _ends(each.interval), _ends(each.median), each.n))
     columns = ["pair", "metric", "labels", "answer", "mean", "median", "tables"]
     caption = "The same by every metric, in points, and the median table with the interval of the sign test"
     sections.append(to_markdown(table("metrics", caption, pd.DataFrame(rows, columns=columns))))
@@ -174,28 +188,25 @@ def _of_kind(kind: str, trials: pd.DataFrame, facts: pd.DataFrame) -> list[str]:
     return sections
 
 
-def _answers(
-    means: pd.DataFrame, families: pd.Series, pairs: Sequence[tuple[str, str]]
-) -> list[tuple[str, list[Compared]]]:
+def _answers(means: pd.DataFrame, families: pd.Series) -> Rows:
     """The answers on each pair with enough tables, at each budget, with Holm's correction over the budgets."""
     answers = []
-    for competitor, reference in pairs:
+    for competitor, reference in PAIRS:
         if tables := _several(means, families, competitor, reference):
-            answers.append((f"{competitor}, over {reference}", compare(tables, BUDGETS)))
+            answers.append((f"{competitor}, over {reference}", compare(tables)))
     return answers
 
 
-def _among(means: pd.DataFrame, families: pd.Series) -> list[tuple[str, list[Compared]]]:
+def _among(means: pd.DataFrame, families: pd.Series) -> Rows:
     """The answers on other pre-trainings over SCARF, with Holm's correction over all of them and the budgets."""
-    known = {f"{name}, over {SCARF}": _several(means, families, name, SCARF) for name in PRETRAININGS[1:]}
-    known = {pair: tables for pair, tables in known.items() if tables}
-    every = iter(compare([tables for its in known.values() for tables in its], [*BUDGETS] * len(known)))
-    return [(pair, [next(every) for _ in BUDGETS]) for pair in known]
+    known = {name: _several(means, families, name, SCARF) for name in PRETRAININGS[1:]}
+    every = iter(compare([tables for its in known.values() for tables in its]))
+    return [(f"{name}, over {SCARF}", [next(every) for _ in its]) for name, its in known.items() if its]
 
 
 def _several(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str) -> list[pd.DataFrame]:
     """The tables of a pair at each budget; none unless each budget has enough."""
-    if not all((labels, name) in means.columns for labels in BUDGETS for name in (competitor, reference)):
+    if not {competitor, reference} <= set(means.columns.get_level_values("competitor")):
         return []
     several = [tables_of(means, families, competitor, reference, labels) for labels in BUDGETS]
     return several if _are_enough(several) else []
@@ -206,29 +217,29 @@ def _are_enough(several: Sequence[pd.DataFrame]) -> bool:
     return min(each["family"].nunique() for each in several) >= FEWEST_FAMILIES
 
 
-def _size(each: Compared) -> str:
-    return _ends(Interval(each.mean, each.low, each.high))
-
-
 def _ends(interval: Interval) -> str:
     return f"{interval.mean:+.2f} ({interval.low:+.2f} to {interval.high:+.2f})"
 
 
-def _answers_table(
-    name: str, caption: str, rows: Sequence[tuple[str, Sequence[Compared]]], *, alike: bool = False
-) -> str:
-    """A line a pair: at each budget the mean difference with its interval, and the answer."""
-    lines = []
-    for pair, several in rows:
-        cells = []
-        for each in several:
-            answer = "alike" if alike and each.is_alike else each.answer
-            cells.append(f"{_size(each)}: {answer}")
-        lines.append((pair, *cells))
-    return _by_budget(name, caption, "pair", lines)
+def _answer(each: Compared) -> str:
+    return f"{_ends(each.interval)}: {each.answer}"
 
 
-def _on_fewer(rows: Sequence[tuple[str, Sequence[Compared]]], n_tables: int) -> list[str]:
+def _answer_or_alike(each: Compared) -> str:
+    return f"{_ends(each.interval)}: {'alike' if each.is_alike else each.answer}"
+
+
+def _median_and_next(each: Compared) -> str:
+    low, high = each.following
+    return f"{_ends(each.median)}; {low:+.2f} to {high:+.2f}"
+
+
+def _pairs_table(name: str, caption: str, rows: Rows, cell: Callable[[Compared], str] = _answer) -> str:
+    """A line a pair, with a cell for each budget."""
+    return _by_budget(name, caption, "pair", [(pair, *map(cell, several)) for pair, several in rows])
+
+
+def _on_fewer(rows: Rows, n_tables: int) -> list[str]:
     """A sentence on the pairs that not all tables have."""
     by_n: dict[int, list[str]] = {}
     for pair, several in rows:
@@ -236,44 +247,29 @@ def _on_fewer(rows: Sequence[tuple[str, Sequence[Compared]]], n_tables: int) -> 
     return [f"On {n} of the {n_tables} tables: {'; '.join(pairs)}." for n, pairs in by_n.items() if n < n_tables]
 
 
-def _tables_table(metric: str, rows: Sequence[tuple[str, Sequence[Compared]]]) -> str:
-    """A line a pair: at each budget the median table, and the range of a further one."""
-    lines = [
-        (pair, *(f"{_ends(its.median)}; {its.following[0]:+.2f} to {its.following[1]:+.2f}" for its in several))
-        for pair, several in rows
-    ]
-    caption = (
-        f"The median table in points of {metric}, with the interval of the sign test; then the range that holds the "
-        f"next table with a chance of {NEXT:.0%}"
-    )
-    return _by_budget("tables", caption, "pair", lines)
-
-
 def _rows_table(means: pd.DataFrame, families: pd.Series) -> str:
     """A line a number of rows: what SCARF adds that learns from so many; nothing where none was trained.
 
     Every line is of the tables that have all of them.
     """
-    competitors = {**BY_ROWS, 0: SCARF}
-    wanted = [(LABELS_OF_ROWS, name) for name in (NONE, *competitors.values())]
+    wanted = [(LABELS_OF_ROWS, name) for name in (NONE, *BY_ROWS.values())]
     if not set(wanted) <= set(means.columns):
         return ""
     whole = means[wanted].dropna()
-    several = [tables_of(whole, families, name, NONE, LABELS_OF_ROWS) for name in competitors.values()]
-    lines = []
-    for rows, each in zip(competitors, compare(several, [LABELS_OF_ROWS] * len(several)), strict=True):
-        lines.append((f"{rows:,}" if rows else "all that train", _size(each), each.answer, each.n))
+    several = [tables_of(whole, families, name, NONE, LABELS_OF_ROWS) for name in BY_ROWS.values()]
+    compared = zip(BY_ROWS, compare(several), strict=True)
+    lines = [(rows, _ends(each.interval), each.answer, each.n) for rows, each in compared]
     columns = ["rows of pre-training", "mean", "answer", "tables"]
     caption = f"SCARF over no pre-training with {LABELS_OF_ROWS} labels, by the rows that pre-training learns from"
     return to_markdown(table("rows", caption, pd.DataFrame(lines, columns=columns)))
 
 
-def _worths(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str) -> list[WorthAt]:
-    """The worth of a competitor at each budget; none if there are too few tables, or no curve that rises."""
+def _worths(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str) -> dict[int, Interval]:
+    """The worth of a competitor by budget; none if there are too few tables, or no curve that rises."""
     if not _several(means, families, competitor, reference):
-        return []
-    found = [worth(means, families, competitor, reference, labels, BUDGETS) for labels in BUDGETS]
-    return [each for each in found if each is not None]
+        return {}
+    found = {labels: worth(means, families, competitor, labels, reference) for labels in BUDGETS}
+    return {labels: each for labels, each in found.items() if each is not None}
 
 
 def _worth_table(means: pd.DataFrame, families: pd.Series) -> str:
@@ -281,8 +277,10 @@ def _worth_table(means: pd.DataFrame, families: pd.Series) -> str:
     lines = []
     for competitor, reference in PAIRS:
         if found := _worths(means, families, competitor, reference):
-            known = {each.labels: f"×{each.factor:.2f} ({each.low:.2f} to {each.high:.2f})" for each in found}
-            lines.append((f"{competitor}, over {reference}", *(known.get(labels, "unknown") for labels in BUDGETS)))
+            cells = dict.fromkeys(BUDGETS, "unknown")
+            for labels, each in found.items():
+                cells[labels] = f"×{each.mean:.2f} ({each.low:.2f} to {each.high:.2f})"
+            lines.append((f"{competitor}, over {reference}", *cells.values()))
     caption = "Times the labels that the reference needs for the same metric, with 95 % intervals"
     return _by_budget("worth", caption, "pair", lines)
 
@@ -295,13 +293,13 @@ def _sensitivity(means: pd.DataFrame, facts: pd.DataFrame) -> str:
         for heading in found[0] if found else ():
             kept = [each[heading] for each in found]
             if _are_enough(kept):
-                rows.append((f"{competitor}, over {reference}; {heading}", compare(kept, BUDGETS)))
-    return _answers_table("sensitivity", "The same answers without some tables", rows)
+                rows.append((f"{competitor}, over {reference}; {heading}", compare(kept)))
+    return _pairs_table("sensitivity", "The same answers without some tables", rows)
 
 
 def _where() -> str:
     """Question 3: why its model is not used."""
-    checks = json.loads(WHERE.read_text(encoding="utf-8"))["checks"]
+    checks = json.loads((FOLDER / "where.json").read_text(encoding="utf-8"))["checks"]
     failed = [
         f"the {each['measure']} with {each['budget'].lstrip('b0')} labels" for each in checks if not each["is_inside"]
     ]

@@ -195,5 +195,5 @@ class TestAFolderFromElsewhere:
         resealed(folder, at("model", "plugins", value=["some_module"]))
         with pytest.raises(UsageError, match=r"The model .* needs the module some_module; allow its import"):
             load_model(folder)
-        with pytest.raises(UsageError, match="plugins names some_module, which is no module"):
+        with pytest.raises(UsageError, match="plugins names some_module: No module"):
             load_model(folder, plugins=["some_module"])

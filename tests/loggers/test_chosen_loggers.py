@@ -29,7 +29,6 @@ def test_a_cell_is_not_named_after_its_logger() -> None:
     [
         ("logger=[csv,nothing]", r"logger=nothing is not an option"),
         ("logger.mine.save_dir=a", r"logger\.mine is not an option\. .* Lightning's: \+logger\.mine\._target_=CLASS\."),
-        ("+logger.mine.save_dir=a", r"logger\.mine is not an option\. .*The options of logger are: "),
     ],
 )
 def test_what_is_no_logger_is_refused(override: str, sentence: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.loggers import live_curves
-from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
+from scarf_lightning.options.settings import LoggerSettings, WandbSettings
 from tests.loggers.made_up import OPEN_RUN, FakeRun
 
 ONLINE = LoggerSettings(wandb=WandbSettings(mode="online", write=True))

@@ -15,8 +15,8 @@ from pytorch_lightning.loggers import Logger
 from scarf_lightning import UsageError
 from scarf_lightning.loggers import CellView, write_views
 from scarf_lightning.loggers.view import mean_curves
-from scarf_lightning.options.logger_classes import check_loggers
-from scarf_lightning.options.run_settings import LoggerSettings
+from scarf_lightning.options.plugins import check_loggers
+from scarf_lightning.options.settings import LoggerSettings
 from tests.cells import some_config
 from tests.loggers.made_up import view_of
 
@@ -175,8 +175,9 @@ def test_a_logger_that_fails_is_named_is_closed_and_keeps_no_other_from_being_wr
             {"_target_": "nowhere.Mine"},
             r"logger\.mine\._target_=nowhere\.Mine cannot be imported: ModuleNotFoundError: No module named ",
         ),
+        ({"save_dir": "a"}, r"logger\.mine\._target_=None cannot be imported: "),
         ({"_target_": "json.JSONDecoder"}, r"logger\.mine\._target_=json\.JSONDecoder is no logger of Lightning's; "),
-        ({"_target_": "json.dumps"}, r"logger\.mine\._target_=json\.dumps is no class of a logger\."),
+        ({"_target_": "json.dumps"}, r"logger\.mine\._target_=json\.dumps is no logger of Lightning's; "),
         (
             {"_target_": "pytorch_lightning.loggers.CSVLogger", "save_dr": "a"},
             r"logger\.mine.*save_dr",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
+from scarf_lightning.options.settings import LoggerSettings, WandbSettings
 from scarf_lightning.results import load, load_cell
 from scarf_lightning.screen import Screen
 from scarf_lightning.training.cell_loop import show_cell

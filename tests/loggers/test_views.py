@@ -11,8 +11,7 @@ import pytest
 from scarf_lightning.loggers import CellView, cell_view, write_views
 from scarf_lightning.loggers.view import mean_curves, run_name
 from scarf_lightning.loggers.wandb_runs import open_run
-from scarf_lightning.options.run_settings import LoggerSettings, WandbSettings
-from scarf_lightning.options.settings import PretrainSettings
+from scarf_lightning.options.settings import LoggerSettings, PretrainSettings, WandbSettings
 from tests.cells import some_record
 from tests.loggers.made_up import OPEN_RUN, FakeRun, finished, view_of
 from tests.loggers.wandb_files import runs, table

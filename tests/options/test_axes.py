@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.axes import AXES, BASES, distinguishing_names, group_of, label, part, parts
+from scarf_lightning.options.axes import AXES, BASES, COLUMNS, distinguishing_names, group_of, part, parts
 from scarf_lightning.options.building import build
 from scarf_lightning.options.option import Options, options_of
 from scarf_lightning.options.plugins import load_plugins
@@ -97,7 +97,6 @@ def test_every_named_subclass_is_a_part_with_all_its_options(
     known = parts(shapes)
     assert sorted(known) == ["full_circle", "square"]
     assert known["full_circle"].__module__ == "toy_shapes.curved"
-    assert (label(shapes, "square"), label(shapes, "full_circle")) == ("Malevich's", "full circle")
 
     square = build(shapes, {"name": "square", "corners": 5})
     assert (type(square).__name__, square.corners, square.size) == ("Square", 5, 1.0)
@@ -150,7 +149,7 @@ def test_every_axis_is_a_group_of_the_menu_and_parts_are_columns() -> None:
     names = {axis.name for axis in AXES}
 
     assert names == {*GROUPS, "hydra/launcher"}
-    assert {axis.column for axis in AXES if axis.base} == set(BASES)
+    assert {*BASES, "dataset", "views", "cotrain.task"} == set(COLUMNS)
     assert all(axis.meaning not in names for axis in AXES)
 
 
@@ -184,4 +183,4 @@ def test_a_single_cell_is_named_by_its_overrides_and_a_group_by_its_day() -> Non
     assert distinguishing_names([MEAN]) == ["dataset=iris corruption=mean"]
     assert group_of([MEAN, GAUSSIAN], DAY) == "corruption 2026-03-01"
     assert group_of([MEAN, ("scaling=mean",)], DAY) == "dataset, corruption, scaling 2026-03-01"
-    assert group_of([MEAN], DAY) == "cells 2026-03-01"
+    assert group_of([MEAN], DAY) == "dataset, corruption 2026-03-01"

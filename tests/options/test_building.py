@@ -23,7 +23,7 @@ def test_a_configuration_cannot_name_code(option: str, monkeypatch: pytest.Monke
             node = node[key]
         node[option] = "os.system"
         unknown = rf"name=os\.system is unknown\. The options|{option} is not an option\. The options"
-        named = rf"^{place}\.({unknown}|_target_=os\.system: parts are built by their name)"
+        named = rf"^{place}(\.encoder)?\.({unknown}|_target_=os\.system: parts are built by their name)"
         with pytest.raises(UsageError, match=named):
             build_parts(read(values))
     assert not ran
@@ -32,9 +32,9 @@ def test_a_configuration_cannot_name_code(option: str, monkeypatch: pytest.Monke
 def test_only_the_parts_that_a_cell_uses_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
 
-    def spied(axis: str, choice: Any, place: str | None = None, **composed: Any) -> Any:
+    def spied(axis: str, choice: Any, place: str | None = None, *others: Any, **composed: Any) -> Any:
         built.append(place or axis)
-        return build(axis, choice, place, **composed)
+        return build(axis, choice, place, *others, **composed)
 
     monkeypatch.setattr("scarf_lightning.options.building.build", spied)
 
@@ -48,7 +48,7 @@ def test_only_the_parts_that_a_cell_uses_are_built(monkeypatch: pytest.MonkeyPat
     assert parts_of("pretrain=scarf") == {"pretrain", "corruption", "selection", "loss"}
     assert parts_of("pretrain=vime") == {"pretrain", "corruption", "selection"}
     assert parts_of("method=scarf_augment") == {"corruption", "selection"}
-    assert parts_of("method=cotrain") == {"cotrain", "cotrain.corruption", "selection", "cotrain.loss"}
+    assert parts_of("method=cotrain") == {"cotrain", "cotrain.corruption", "cotrain.selection", "cotrain.loss"}
 
 
 def test_a_pretexts_own_options_stand_beside_the_common_ones() -> None:

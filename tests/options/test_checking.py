@@ -8,7 +8,8 @@ import pytest
 
 from scarf_lightning.errors import MOST_LISTED
 from scarf_lightning.options import Config, Options, checked, option, read
-from scarf_lightning.options.option import PartField, part_name
+from scarf_lightning.options.option import part_name
+from scarf_lightning.options.settings import Choice
 from tests.composing import config_of, refusal
 
 
@@ -26,7 +27,7 @@ class Middle(Options):
 @dataclass
 class Outer(Options):
     middle: Middle = field(default_factory=Middle)
-    loss: dict[str, Any] = field(default_factory=dict)
+    loss: Choice = field(default_factory=dict)
     ratio: float = option(0.5, "of two", "[0, inf)")
     flag: bool = option(True, "whether")
     either: int | Literal["auto"] = option("auto", "a number or by itself")
@@ -37,7 +38,8 @@ class Outer(Options):
 
 @dataclass
 class Naming(Options):
-    named_part: ClassVar = PartField("compared_by", "loss", "own")
+    named_part: ClassVar = ("compared_by", "loss")
+    rest: ClassVar = "own"
     own: dict[str, Any] = field(default_factory=dict)
     compared_by: str = part_name("infonce")
 
@@ -60,11 +62,11 @@ def values_with(name: str, value: Any) -> dict[str, Any]:
 
 def test_given_values_take_the_options_types_and_all_others_their_defaults() -> None:
     loss = {"name": "reconstruction"}
-    given = {"ratio": 2, "middle": {"inner": {"width": "7"}}, "either": 4, "loss": loss, "word": True}
+    given = {"ratio": 2, "middle": {"inner": {"width": "7"}}, "either": 4, "loss": loss, "word": 7}
 
     value = checked(Outer, given)
 
-    assert value == Outer(Middle(Inner(7)), loss, 2.0, True, 4, "true")
+    assert value == Outer(Middle(Inner(7)), loss, 2.0, True, 4, "7")
     assert type(value.ratio) is float
     assert checked(Outer, {"plain": {1: (2, {"b": 0.5}), "c": None}}).plain == {"1": [2, {"b": 0.5}], "c": None}
 
@@ -137,7 +139,6 @@ def test_what_is_missing_is_named() -> None:
         ),
         ("network.name", "mpl", "network.name=mpl is unknown. The options are: "),
         ("plugins", "mine", "plugins=mine: it takes a list, as in [a,b]."),
-        ("plugins", ["no_such_module"], "plugins names no_such_module, which is not imported; "),
         ("paths.results", None, "paths.results=null: it takes a text."),
         ("finetune._target_", "os.system", "finetune._target_ is not an option. The options of finetune are: "),
     ],

@@ -9,8 +9,7 @@ import pytest
 import scarf_lightning
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.paths import expanded
-from scarf_lightning.options.run_settings import PathSettings
+from scarf_lightning.options.settings import PathSettings, expanded
 from scarf_lightning.results import load_cell
 from scarf_lightning.sweeping.folders import read_sweep
 

@@ -93,28 +93,25 @@ def test_a_part_has_its_options_and_belongs_to_cells_that_use_it(plugin: Path) -
         read(values)
 
 
-@pytest.mark.parametrize("name", ["no_such_module_anywhere", "no_such_package.module", "a..b", "scarf_lightning.no"])
-def test_a_module_that_does_not_exist_is_refused(name: str, folder: Path) -> None:
-    with pytest.raises(UsageError, match=f"^plugins names {name}, which is no module in {folder} or among"):
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("no_such_module_anywhere", "No module named 'no_such_module_anywhere'"),
+        ("scarf_lightning.no", "No module named 'scarf_lightning.no'"),
+        ("lacking", "No module named 'no_such'"),
+        ("only_a_folder", "which is no file of Python"),
+    ],
+)
+def test_a_module_that_does_not_exist_is_refused(name: str, reason: str, folder: Path) -> None:
+    (folder / "lacking.py").write_text("import no_such")
+    (folder / "only_a_folder").mkdir()
+    with pytest.raises(UsageError, match=f"^plugins names {name}.*{reason}"):
         load_plugins([name])
 
 
-CANNOT = r"^plugins names broken, which cannot be imported: "
-
-
-@pytest.mark.parametrize(
-    ("source", "sentence"),
-    [
-        ("import no_such", rf"{CANNOT}ModuleNotFoundError: No module named 'no_such' \(broken\.py, line 1\)\.$"),
-        ("x = 1\nraise SystemExit(3)", rf"{CANNOT}SystemExit: 3 \(broken\.py, line 2\)\.$"),
-        ("1 / 0", rf"{CANNOT}ZeroDivisionError: division by zero \(broken\.py, line 1\)\.$"),
-        ("def (:\n", r"^broken\.py is no Python that can be imported: "),
-    ],
-)
-def test_a_module_that_cannot_be_imported_is_refused_with_the_line(folder: Path, source: str, sentence: str) -> None:
-    (folder / "broken.py").write_text(source)
-
-    with pytest.raises(UsageError, match=sentence):
+def test_an_error_of_a_module_is_its_own(folder: Path) -> None:
+    (folder / "broken.py").write_text("1 / 0")
+    with pytest.raises(ZeroDivisionError):
         load_plugins(["broken"])
 
 
@@ -178,9 +175,10 @@ class TestHashes:
 def test_a_configuration_imports_no_module_that_nobody_named(plugin: Path) -> None:
     values = asdict(config_of()) | {"plugins": [plugin.stem]}
 
+    config = read(values)
     with pytest.raises(UsageError, match=rf"^plugins names {plugin.stem}, which is not imported; "):
-        read(values)
+        identity(config, DATA_HASH)
     assert plugin.stem not in sys.modules
 
     load_plugins([plugin.stem])
-    assert read(values).plugins == [plugin.stem]
+    assert identity(config, DATA_HASH) == identity(config_of(), DATA_HASH)

@@ -3,7 +3,7 @@
 import pytest
 
 from scarf_lightning.options import checked
-from scarf_lightning.options.run_settings import LoggerSettings, PathSettings, WandbSettings
+from scarf_lightning.options.settings import LoggerSettings, PathSettings, WandbSettings
 
 CSV = {"_target_": "pytorch_lightning.loggers.CSVLogger"}
 

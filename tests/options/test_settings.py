@@ -30,3 +30,4 @@ def test_few_rows_have_a_fixed_length_and_no_validation() -> None:
     fixed = settings.fit_to_rows(99)
     assert fixed.epochs(1) == (0, 300)
     assert (settings.watched_metric, fixed.watched_metric) == ("auroc", None)
+    assert FinetuneSettings(metric="auroc", patience=None, restore_best=False).watched_metric is None

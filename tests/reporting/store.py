@@ -27,7 +27,7 @@ def some_competitor(*overrides: str) -> Config:
 
 def described(config: Config, **more: Any) -> dict[str, Any]:
     """What `CellStore.describe` takes besides the data."""
-    return OF_WDBC | {"options": columns(config), "labels": {}} | more
+    return OF_WDBC | {"options": columns(config)} | more
 
 
 def fill_store(

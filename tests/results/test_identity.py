@@ -15,10 +15,13 @@ from scarf_lightning.options import Config, Option, option, options_of, read, us
 from scarf_lightning.options.axes import part
 from scarf_lightning.options.combinations import NOT_SECTIONS, fit_to_target
 from scarf_lightning.options.option import _options_of
-from scarf_lightning.options.run_settings import CacheSettings, ChunkSettings, LoggerSettings, PathSettings
 from scarf_lightning.options.settings import (
+    CacheSettings,
+    ChunkSettings,
     DatasetSettings,
     FitSettings,
+    LoggerSettings,
+    PathSettings,
     TrainerSettings,
 )
 from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
@@ -96,8 +99,16 @@ def another(known: Option, value: Any) -> Any:
         candidates: tuple[float, ...] = (1, 2, 0.5)
         if isinstance(value, (int, float)):
             candidates = (value + 1, value / 2, *candidates)
-        return next(each for each in candidates if each != value and (known.limits is None or each in known.limits))
+        return next(each for each in candidates if each != value and is_allowed(known, each))
     return "another"
+
+
+def is_allowed(known: Option, value: float) -> bool:
+    try:
+        known.check(value)
+    except ValueError:
+        return False
+    return True
 
 
 def of_classes(overrides: str) -> Config:

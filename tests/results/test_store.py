@@ -44,7 +44,7 @@ def test_a_description_says_what_the_cell_is_and_the_first_one_stays(cell: CellS
         "source": "somewhere",
         "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
         "classes": ["1", "2"], "target": {"kind": "classes", "rarest": 1.0, "dtype": "object"}, "overrides": [],
-        "config": {"seed": 0}, "options": {}, "labels": {}, "reading": {},
+        "config": {"seed": 0}, "options": {}, "reading": {},
     }  # fmt: skip
 
 

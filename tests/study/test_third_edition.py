@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from study.third_edition.comparisons import mean_and_error, worth
-from study.third_edition.findings import BUDGETS, LONGEST, findings
+from study.third_edition import comparisons
+from study.third_edition.comparisons import BUDGETS, mean_and_error, worth
+from study.third_edition.findings import findings
 from study.third_edition.page import PAGE, page
 from tests.composing import ROOT
 
@@ -31,6 +32,11 @@ def trials(times: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "labels", "competitor", "trial", "auroc"])
 
 
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparisons, "DRAWS", 300)
+
+
 def test_the_error_of_a_mean_of_families_of_one_table_is_the_usual_one() -> None:
     values = np.random.default_rng(0).normal(size=30)
     ((mean,), (error,)) = mean_and_error(values, (np.eye(30, dtype=np.int64)[[row]] for row in range(30)))
@@ -41,23 +47,25 @@ def test_the_error_of_a_mean_of_families_of_one_table_is_the_usual_one() -> None
 @pytest.mark.parametrize(
     ("competitor", "expected"), [(60, 1.0), (63, np.sqrt(50 / 20)), (66, 2.5), (57, np.sqrt(20 / 50))]
 )
-def test_a_worth_lies_on_straight_lines_over_the_logarithm_of_labels(competitor: float, expected: float) -> None:
+def test_a_worth_lies_on_straight_lines_over_the_logarithm_of_labels(
+    competitor: float, expected: float, few_draws: None
+) -> None:
     """Six points between 20 and 50 labels; the line goes on beyond its end."""
     columns = pd.MultiIndex.from_tuples([(labels, "none") for labels in BUDGETS] + [(20, "other")])
     means = pd.DataFrame([[60, 66, 71, 77, competitor]] * 10, index=NAMES[:10], columns=columns)
-    found = worth(means, OF_TABLES, "other", "none", 20, BUDGETS, n_draws=50)
+    found = worth(means, OF_TABLES, "other", 20, "none")
     assert found is not None
-    assert [found.factor, found.low, found.high] == pytest.approx([expected] * 3)
+    assert [found.mean, found.low, found.high] == pytest.approx([expected] * 3)
 
 
 @pytest.mark.parametrize(("times", "answer"), [(1.0, "cannot tell"), (1.5, "yes"), (0.7, "hurts")])
-def test_findings_are_those_of_the_truth(times: float, answer: str) -> None:
-    first, second, third = findings(trials(times), OF_TABLES, n_draws=300)
+def test_findings_are_those_of_the_truth(times: float, answer: str, few_draws: None) -> None:
+    first, second, third = findings(trials(times), OF_TABLES)
     assert first.startswith(f"Does SCARF raise AUROC? {answer.capitalize()} with 20, 50, 100 and 500 labels (")
     several = f"{', '.join([f'{times}'] * 3)} and {times}"
     assert second == f"SCARF is worth {several} times the labels at 20, 50, 100 and 500."
     assert "CatBoost is worth 2.0, 2.0, 2.0 and 2.0 times the labels, logistic regression 1.0, " in third
-    assert max(len(each.split()) for each in (first, second, third)) <= LONGEST
+    assert max(len(each.split()) for each in (first, second, third)) <= 25
 
 
 def first_bullets(file: str, heading: str) -> list[str]:

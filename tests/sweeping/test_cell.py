@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.run_settings import CacheSettings
-from scarf_lightning.options.settings import DatasetSettings
+from scarf_lightning.options.settings import CacheSettings, DatasetSettings
 from scarf_lightning.results import (
     KnownData,
     keep_failure,

@@ -8,8 +8,13 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import parts
-from scarf_lightning.options.run_settings import CacheSettings
-from scarf_lightning.options.settings import DatasetSettings, FinetuneSettings, NetworkSettings, PretrainSettings
+from scarf_lightning.options.settings import (
+    CacheSettings,
+    DatasetSettings,
+    FinetuneSettings,
+    NetworkSettings,
+    PretrainSettings,
+)
 from scarf_lightning.results import (
     KnownData,
     keep_failure,

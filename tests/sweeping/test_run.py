@@ -19,7 +19,7 @@ from scarf_lightning.cli.running import load_training
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.engine import hardware
 from scarf_lightning.errors import UnfinishedError, UsageError
-from scarf_lightning.options.run_settings import PathSettings
+from scarf_lightning.options.settings import PathSettings
 from scarf_lightning.results import (
     CellStore,
     LostClaimError,

@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.options import BASES, Config, options_of, part, parts
-from scarf_lightning.options.logger_classes import TARGET
-from scarf_lightning.options.option import Option, _kinds_of
+from scarf_lightning.options.axes import TARGET
+from scarf_lightning.options.option import Option, members_of
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, names_an_estimator, yaml
 from tools.reference import DESCRIBED, choices, common_options
@@ -162,7 +162,7 @@ def test_every_default_is_one_of_its_choices_and_every_number_has_its_bounds() -
     options = every_option()
     of_choices = {name: each for name, each in options.items() if each.choices and isinstance(each.default, str)}
     assert [name for name, each in of_choices.items() if each.default not in each.choices] == []
-    numbers = {name: each for name, each in options.items() if {*_kinds_of(each.hint)[0]} & {int, float}}
+    numbers = {name: each for name, each in options.items() if {*members_of(each.hint)} & {int, float}}
     assert len(numbers) > 50
     assert [name for name, each in numbers.items() if each.limits is None] == []
 

@@ -101,16 +101,7 @@ def test_a_note_is_said_before_each_run(folder: Path) -> None:
     assert check_used(configs) == check_used(configs) == ["m.Bad changes nothing: each view is the row itself."]
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("x = 1\n", "m has no part: no class that inherits"),
-        (f"{GOOD}\n1 / 0\n", "ZeroDivisionError: division by zero (m.py, line"),
-        (corruption("x", options="rate: float = 0.5\nsigma: float"), "(m.py, line 19)"),
-    ],
-)
-def test_a_module_without_a_part_is_refused(source: str, words: str, folder: Path) -> None:
-    (folder / "m.py").write_text(source, encoding="utf-8")
-    with pytest.raises(UsageError) as refused:
+def test_a_module_without_a_part_is_refused(folder: Path) -> None:
+    (folder / "m.py").write_text("x = 1\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="m has no part: no class that inherits"):
         check_module("m")
-    assert words in str(refused.value)

@@ -114,8 +114,8 @@ def test_the_worth_is_that_of_the_study(competitor: str) -> None:
     whole = reference.notna().all(axis="columns") & own.notna().all(axis="columns")
 
     for place, labels in enumerate(LABELS):
-        of_study = worth(means, facts["family"], competitor, NONE, labels, LABELS, n_draws=50)
+        of_study = worth(means, facts["family"], competitor, labels)
         found = worth_in_labels(own.loc[whole, labels].to_numpy(), reference[whole].to_numpy(), LABELS, place)
         assert of_study is not None
-        assert found.worth == pytest.approx(np.clip(of_study.factor, found.least, found.most))
+        assert found.worth == pytest.approx(np.clip(of_study.mean, found.least, found.most))
         assert found.n == whole.sum()

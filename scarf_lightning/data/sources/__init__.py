@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...errors import UsageError, unknown_name
-from ...options.paths import expanded
+from ...options.settings import expanded
 from .file import ENDING, LISTS_OF_COLUMNS, FileSource
 from .openml import OpenMLSource
 from .source import (

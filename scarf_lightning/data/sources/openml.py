@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UsageError
 from ...importing import require
-from ...options.paths import expanded
+from ...options.settings import expanded
 from .source import Source
 
 if TYPE_CHECKING:
