@@ -270,7 +270,7 @@ def _folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[st
     if others:
         left_out = [
             *left_out,
-            f"Not imported: {', '.join(others)}, so that metrics and labels of their parts are missing; "
+            f"Not imported: {', '.join(others)}, so that their metrics are missing; "
             f"plugins=[{','.join([*plugins, *others])}] adds them, from the folder that the modules are in.",
         ]
     # The folder may be given as "."; its own name becomes that of the page's folder.

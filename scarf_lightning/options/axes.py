@@ -26,7 +26,7 @@ OURS = "scarf_lightning."
 """Begins the name of a class of this package."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Axis:
     """A group of `conf/`.
 
@@ -169,15 +169,14 @@ def _current(base: str) -> Iterator[Part]:
 
 
 @cache
-def _base_class(base: str) -> Part:
+def _base_class(base: str) -> Any:
     """The class ``module:Class``, after all modules of a package are imported."""
     module_name, _, class_name = base.partition(":")
     module = importlib.import_module(module_name)
     # Importing a module makes its classes, which register themselves.
     for inner in pkgutil.iter_modules(getattr(module, "__path__", [])):
         importlib.import_module(f"{module_name}.{inner.name}")
-    cls: Part = getattr(module, class_name)
-    return cls
+    return getattr(module, class_name)
 
 
 def _subclasses(base: Part) -> Iterator[Part]:

@@ -89,9 +89,13 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
     origin, inner = get_origin(hint) or hint, get_args(hint)
     if hint is Any:
         return value if exact else _plain_value(value, full)
-    if hint == Choice:
+    if hint is Choice:
+        options = dict(_group(value, full))
         # An axis may be left out, as co-training's corruption is without co-training.
-        return _choice(full.rpartition(".")[2], _group(value, full), full) if value != {} else {}
+        if not options:
+            return options
+        name = options.pop("name", None)
+        return {"name": name} | _options_of_part(full.rpartition(".")[2], name, f"{full}.name", options, full)
     if origin in (Union, UnionType):
         # Most options of thousands of descriptions. Of a number it is checked that it is finite.
         if type(value) in inner and type(value) is not float:
@@ -110,17 +114,15 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
     if is_dataclass(origin):
         return checked(origin, _group(value, full), full, exact=exact)  # type: ignore[arg-type]
     if origin is dict:
-        kind = inner[1]
         group = _group(value, full).items()
-        return {str(name): typed(kind, each, _join(full, str(name)), exact=exact) for name, each in group}
+        return {str(name): typed(inner[1], each, _join(full, str(name)), exact=exact) for name, each in group}
     if origin in (list, tuple):
         if not isinstance(value, (list, tuple)):
             raise _refusal(full, value, "a list, as in [a,b]")
-        kind = inner[0]
         # A column may have a million categories.
-        if kind is str and all(type(each) is str for each in value):
+        if inner[0] is str and all(type(each) is str for each in value):
             return origin(value)
-        return origin(typed(kind, each, full, exact=exact) for each in value)
+        return origin(typed(inner[0], each, full, exact=exact) for each in value)
     converted = value if exact else _converted(origin, value)
     is_of_type = type(converted) is origin or (origin is float and type(converted) is int)
     # An infinite number, or one that is none, would train to nonsense.
@@ -158,13 +160,6 @@ def refusals_at(place: str) -> Iterator[None]:
         raise
     except ValueError as error:
         raise UsageError(f"{_join(place, str(error)).removesuffix('.')}.") from error
-
-
-def _choice(axis: str, values: Values, place: str) -> Choice:
-    """A part's name and all of its options, from those that are set."""
-    options = dict(values)
-    name = options.pop("name", None)
-    return {"name": name} | _options_of_part(axis, name, f"{place}.name", options, place)
 
 
 def _options_of_part(
@@ -243,5 +238,5 @@ def _plain_value(value: Any, full: str) -> Any:
         raise _refusal(full, value, "finite numbers, texts, lists and options by name") from error
 
 
-def _join(*parts: str) -> str:
-    return ".".join(part for part in parts if part)
+def _join(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name

@@ -26,9 +26,6 @@ from .settings import (
 
 T = TypeVar("T")
 
-NOT_WIDENED: Choice = {"name": "onehot"}
-"""The encoding of a method without a network, which encodes categories by itself."""
-
 
 @dataclass(kw_only=True)
 class Config(Options):
@@ -118,8 +115,8 @@ class Config(Options):
 
     @property
     def used_encoding(self) -> Choice:
-        """The encoding of the cell's table. A method without a network encodes it by itself."""
-        return self.encoding if "network" in self.part("method").uses else NOT_WIDENED
+        """The encoding of the cell's table. A method without a network encodes it by itself, whatever is chosen."""
+        return self.encoding if "network" in self.part("method").uses else {"name": "onehot"}
 
     @property
     def watched_from(self) -> float:
@@ -193,7 +190,7 @@ def within_max_epochs(config: Config, of_recipe: Values, given: Collection[str] 
         if phase == "finetune" and is_set.isdisjoint(FIXED_LENGTH):
             shorter["fixed_below"] = 0
         changed[phase] = replace(settings, **shorter)
-    return replace(config, **changed) if changed else config
+    return replace(config, **changed)
 
 
 def derived(function: Callable[[Config], T]) -> Callable[[Config], T]:

@@ -64,7 +64,7 @@ def _is_within(value: float, limits: str) -> bool:
     return low < value < high
 
 
-@dataclass(frozen=True)
+@dataclass
 class Option:
     """An option of a dataclass, as its line defines it.
 
@@ -176,14 +176,10 @@ def _options_of(cls: Any) -> dict[str, Option]:
         # A plugin's ``factor: float = 0.5`` is an option too.
         if "part" in metadata or (not metadata and field.default is MISSING):
             continue
-        options[field.name] = Option(
-            name=field.name,
-            hint=types[field.name],
-            default=field.default if field.default_factory is MISSING else field.default_factory(),
-            meaning=metadata.get("meaning", ""),
-            limits=metadata.get("limits"),
-            choices=_choices(types[field.name]),
-        )
+        hint = types[field.name]
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        meaning, limits = metadata.get("meaning", ""), metadata.get("limits")
+        options[field.name] = Option(field.name, hint, default, meaning, limits, _choices(hint))
     return options
 
 
@@ -198,12 +194,11 @@ def _choices(hint: Any) -> tuple[str, ...]:
     return tuple(text for each in literals for text in get_args(each))
 
 
-def _metadata(cls: Part, name: str) -> Values:
+def _metadata(cls: Part, name: str) -> Any:
     """What `option` or `part_name` keeps with a field, in this class or else in the nearest parent."""
     for each in cls.__mro__:
         field = getattr(each, "__dataclass_fields__", {}).get(name)
         # A subclass that changes the default alone has no metadata of its own.
         if field is not None and field.metadata:
-            metadata: Values = field.metadata
-            return metadata
+            return field.metadata
     return {}

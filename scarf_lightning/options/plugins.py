@@ -134,10 +134,22 @@ def check_loggers(settings: LoggerSettings) -> None:
         UsageError: a package is not installed, an option of a logger is unknown or missing, or as by `logger_class`.
     """
     for name in settings.views:
-        if name in settings.others:
-            _check_logger(name, settings.others[name])
-        else:
+        if name not in settings.others:
             require(name, f"logger={name}")
+            continue
+        section = settings.others[name]
+        cls = logger_class(name, section)
+        # Lightning's own loggers have objects whose truth is whether a package is there, and whose text says how to get
+        # it.
+        for needed in vars(sys.modules[cls.__module__]).values():
+            if type(needed).__name__ == "RequirementCache" and not needed:
+                raise UsageError(f"logger.{name} needs a package: {needed}.")
+        signature = inspect.signature(cls)
+        options = (section.keys() | set(OF_THE_CELL) & signature.parameters.keys()) - {TARGET}
+        try:
+            signature.bind(**dict.fromkeys(options))
+        except TypeError as error:
+            raise UsageError(f"logger.{name}: {cls.__name__} {error}.") from error
 
 
 def logger_class(name: str, section: Values) -> type[Any]:
@@ -156,18 +168,3 @@ def logger_class(name: str, section: Values) -> type[Any]:
     if not inspect.isclass(cls) or not hasattr(cls, "log_metrics"):
         raise UsageError(f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger.")
     return cls
-
-
-def _check_logger(name: str, section: Values) -> None:
-    """Check a section without making the logger, which may open a connection."""
-    cls = logger_class(name, section)
-    # Lightning's own loggers have objects whose truth is whether a package is there, and whose text says how to get it.
-    for needed in vars(sys.modules[cls.__module__]).values():
-        if type(needed).__name__ == "RequirementCache" and not needed:
-            raise UsageError(f"logger.{name} needs a package: {needed}.")
-    signature = inspect.signature(cls)
-    options = (section.keys() | set(OF_THE_CELL) & signature.parameters.keys()) - {TARGET}
-    try:
-        signature.bind(**dict.fromkeys(options))
-    except TypeError as error:
-        raise UsageError(f"logger.{name}: {cls.__name__} {error}.") from error

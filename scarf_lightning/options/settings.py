@@ -92,9 +92,8 @@ class FitSettings(Options):
         (13, 38)
         """
         at_least = math.ceil(self.min_steps / steps_per_epoch)
-        at_most = self.scheduled_epochs(steps_per_epoch)
         # A fit of one or two steps an epoch needs more epochs than `max_epochs` for its `min_steps`.
-        return at_least, max(at_least, at_most)
+        return at_least, max(at_least, self.scheduled_epochs(steps_per_epoch))
 
     def scheduled_epochs(self, steps_per_epoch: int) -> int:
         """The epochs over which schedules run."""
@@ -375,9 +374,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise UsageError(
-            f"{path}: this machine knows no home of {Path(path).parts[0]}; write the path in full."
-        ) from error
+        raise UsageError(f"{path}: this machine knows no home of its user; write the path in full.") from error
 
 
 def open_regular(path: Path | str) -> BinaryIO:

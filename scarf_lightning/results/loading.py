@@ -85,8 +85,7 @@ class StoredCell:
     """One cell of the store.
 
     Attributes:
-        description: its identity, dataset, options, labels of its parts, the table's columns and classes, and the
-            overrides that ask for it.
+        description: its identity, dataset, options, the table's columns and classes, and the overrides that ask for it.
         trials: a row for each trial: metrics, epochs, seconds and split sizes, as in `load`.
         curves: a row for each epoch and trial: ``phase`` (``pretrain``, ``finetune``), ``trial``, ``epoch`` (from 1),
             and the losses and errors, NaN if a phase has none.

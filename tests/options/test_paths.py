@@ -36,5 +36,5 @@ ASKED: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("asked", ASKED)
 def test_a_user_who_does_not_exist_is_named_in_one_sentence(asked: str) -> None:
-    with pytest.raises(UsageError, match=r"^~nosuchuser/x: this machine knows no home of ~nosuchuser; write"):
+    with pytest.raises(UsageError, match=r"^~nosuchuser/x: this machine knows no home of its user; write"):
         ASKED[asked]()
