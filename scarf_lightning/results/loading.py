@@ -191,7 +191,7 @@ def no_results(folder: Path, damaged: Damage, others: Sequence[str] = ()) -> Usa
     """The error for a folder without results that can be used: it names what is ``damaged``, if anything is, and has
     the sentences on ``others`` versions."""
     if others:
-        return UsageError(f"{folder} holds no results of this version. {' '.join(others)}")
+        return UsageError(f"{folder} holds no results of this version. {others[0]}")
     if damaged:
         path, reason = next(iter(damaged.items()))
         return UsageError(f"{folder} holds no results that can be used: {path}: {reason}.")

@@ -5,8 +5,8 @@ the record belongs to, the size and SHA-256 of every other file, and a SHA-256 o
 a flipped bit, a file of another cell and a file of another version are recognised.
 
 - `read_file` checks the hash of the bytes that it returns.
-- `read_record` says whether a record is whole, for instance to skip a finished cell. It checks that every file has its
-  size, and reads and hashes the files themselves only if it is asked to.
+- `read_record` says whether a record is whole, for instance to skip a finished cell. It checks the hash of every file
+  except weights and predictions, the only large ones, whose sizes it checks unless it is asked for more.
 
 A hash says that a file is what somebody wrote, not that this package did. So every file is read within limits: the
 sizes that the table of contents gives, names of files in the record's own folder, values of the expected types and
@@ -34,6 +34,8 @@ SEAL = "sha256"
 """The field of a JSON file that holds the hash of all others."""
 WEIGHTS = "weights.safetensors"
 PREDICTIONS = "predictions.parquet"
+LARGE = (WEIGHTS, PREDICTIONS)
+"""The files that may be large, and that a record of a cell need not have."""
 LARGEST = 2**53
 """Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
 MOST_JSON = 100_000_000
@@ -152,7 +154,7 @@ def table_of(files: Files, fingerprint: str) -> Row:
 
 
 def read_record(folder: Path, contents: str, fingerprint: str, *, hashes: bool = False) -> Row:
-    """The table of contents of a whole record. ``hashes`` checks the hash of every file too.
+    """The table of contents of a whole record. ``hashes`` checks the hashes of large files too.
 
     Raises:
         DamagedRecordError: it is torn or damaged, of another schema, or belongs to something else.
@@ -167,9 +169,11 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, hashes: bool =
             raise
         raise DamagedRecordError(f"{contents} is missing") from None
     check_contents(table, fingerprint)
-    check = _content if hashes else _check_size
     for name in table["files"]:
-        check(folder, table, name)
+        if hashes or name not in LARGE:
+            _content(folder, table, name)
+        else:
+            _check_size(folder, table, name)
     return table
 
 

@@ -43,6 +43,7 @@ from .files import (
 )
 from .identity import fingerprint
 from .records import (
+    LARGE,
     PREDICTIONS,
     WEIGHTS,
     Arrays,
@@ -73,8 +74,6 @@ CONTENTS = "trials.json"
 CURVES = "curves.parquet"
 PREPROCESSING = "preprocessing.safetensors"
 ENVIRONMENT = "environment.json"
-OPTIONAL = (PREDICTIONS, WEIGHTS)
-"""Files that a stack need not have."""
 CURVE = ("phase", "trial", "epoch")
 """The columns that identify a record of curves."""
 COUNTS = (
@@ -83,10 +82,9 @@ COUNTS = (
     "n_validation", "n_test", "n_features", "threads",
 )  # fmt: skip
 FLAGS = ("one_class", "worse_than_frequencies")
-SECONDS = ("pretrain_seconds", "finetune_seconds")
 MOST_TRIALS = 10_000
 DTYPES: dict[str, str] = {
-    **dict.fromkeys((*SECONDS, *PROBES), "float64"),
+    **dict.fromkeys(("pretrain_seconds", "finetune_seconds", *PROBES), "float64"),
     **dict.fromkeys(COUNTS, "Int64"),
     **dict.fromkeys(FLAGS, "boolean"),
     **dict.fromkeys(("diverged", "device", "precision"), "object"),
@@ -293,7 +291,7 @@ class CellStore(Store):
         return [trial for trial in trials if trial not in finished]
 
     def damage(self) -> Damage:
-        """As of `Store`, with the hashes of all files."""
+        """As of `Store`, with the hashes of large files."""
         return read_cell(self.folder, hashes=True).damaged
 
     def describe(self, target: Target, **fields: Any) -> None:
@@ -337,8 +335,8 @@ class CellStore(Store):
 def read_cell(cell: Path, *, hashes: bool = False) -> Stored:
     """The content of a cell's folder.
 
-    If a trial was trained twice, its rows are equal, and the first is taken. ``hashes`` checks the hash of every file,
-    see `records`.
+    If a trial was trained twice, its rows are equal, and the first is taken. ``hashes`` checks the hashes of
+    large files too, see `records`.
     """
     stored = Stored()
     try:
@@ -403,7 +401,7 @@ def stack_files(stored: Stored, name: str, parse: Callable[[bytes], T]) -> list[
     """The file of this name, parsed, of each whole stack that has one; those that cannot be used become its damage."""
     files: list[T] = []
     for stack, table in stored.stacks.items():
-        if name in table["files"] or name not in OPTIONAL:
+        if name in table["files"] or name not in LARGE:
             try:
                 files.append(read_file(stack, table, name, parse))
             except DamagedRecordError as error:

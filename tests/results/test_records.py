@@ -33,7 +33,7 @@ def record(tmp_path: Path) -> Path:
 
 def reason(folder: Path, fingerprint: str = MINE) -> str:
     with pytest.raises(DamagedRecordError) as caught:
-        read_record(folder, CONTENTS, fingerprint, hashes=True)
+        read_record(folder, CONTENTS, fingerprint)
     return str(caught.value)
 
 
