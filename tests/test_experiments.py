@@ -31,9 +31,9 @@ def test_every_file_says_how_it_is_run() -> None:
 @pytest.mark.parametrize(
     ("name", "overrides"),
     [
-        ("ablation", ()),
-        ("suite", ()),
-        ("own_table", ("dataset.path=t.csv", "dataset.target=y")),
+        ("ablation", ("corruption=mean,marginal", "scaling=zscore,minmax")),
+        ("suite", ("dataset=cc18-wdbc,cc18-diabetes,cc18-vehicle", "pretrain=none,scarf")),
+        ("own_table", ("pretrain=none,scarf", "regime=few,full", "dataset.path=t.csv", "dataset.target=y")),
         ("own_part", ("corruption=marginal,mean",)),
     ],
 )

@@ -24,15 +24,14 @@ WORKS = {
     "a preset with another choice": (
         ("--config-dir", "mine", "+experiment=short", "corruption=marginal", "--cfg", "job"), "name: marginal",
     ),
-    "a preset that sweeps": (("--config-dir", "mine", "+experiment=swept", "plan=true"), "4 cells"),
     "a choice of one's own": (("--config-dir", "mine", "corruption=mild", "--cfg", "job"), "rate: 0.3"),
     "debug": (("debug=default", "plan=true"), "1 trial to train"),
     "a value that refers to another": (("trials=${seed}", "seed=3", "plan=true"), "3 trials to train"),
-    "hydra.sweeper.params": (("+hydra.sweeper.params.corruption='mean,marginal'", "plan=true"), "2 cells"),
 }  # fmt: skip
 
 REFUSED = {
     "a + before an option": (("+corruption.rate=0.3",), "remove + prefix"),
+    "a preset that sweeps": (("--config-dir", "mine", "+experiment=swept", "plan=true"), "params"),
     "an axis taken away": (("~corruption",), "corruption"),
     "a slip of the pen": (("corruption=maen",), "Did you mean mean?"),
     "a section of another template": (("model=resnet",), "network=NAME"),

@@ -1,7 +1,6 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +35,9 @@ class Presets(SearchPathPlugin):
 
 @dataclass
 class ScarfSweeperConf:
-    """The options of the sweeper: axes by name, as files have them. `scarf_lightning.sweeping.expand` reads them."""
+    """The sweeper has no options of its own."""
 
     _target_: str = "hydra_plugins.scarf_sweeper.sweeper.ScarfSweeper"
-    params: dict[str, Any] = field(default_factory=dict)
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="scarf", node=ScarfSweeperConf, provider="scarf_lightning")
@@ -48,7 +46,7 @@ ConfigStore.instance().store(group="hydra/sweeper", name="scarf", node=ScarfSwee
 class ScarfSweeper(Sweeper):
     """Expands the overrides to cells, checks all of them, and runs those that are not finished."""
 
-    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self._launcher: Launcher | None = None
         self.launcher_name = ""

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,9 @@ class Composer:
         overrides: of a command line. Those of Hydra's own section count for every cell, as plugins do.
         config_dir: a folder with files of the user's, as ``--config-dir`` names it.
 
+    Attributes:
+        folders: with files of the user's.
+
     Raises:
         UsageError: there is no such folder or plugin, or an option of Hydra's would be ignored.
     """
@@ -68,16 +72,13 @@ class Composer:
         with hydra_started():
             offer(named_plugins(overrides))
             self._loader = GlobalHydra.instance().config_loader()
-        given = self.parse([*search_path(config_dir), *overrides])
-        self._of_hydra = [str(each.input_line) for each in given if each.is_hydra_override()]
+        given = [each for each in self.parse([*search_path(config_dir), *overrides]) if each.is_hydra_override()]
+        self._of_hydra = [str(each.input_line) for each in given]
+        named: list[Any] = [each.value() for each in given if each.key_or_group == "hydra.searchpath"]
+        self.folders = [Path(str(folder).removeprefix("file://")) for folder in chain(*named)]
         # A cache for each composer, since another one has another folder or other plugins.
-        self.composed = cache(self._compose)
+        self._composed = cache(self._compose)
         self._setting = cache(self._configure)
-
-    @property
-    def folders(self) -> list[Path]:
-        """The folders with files of the user's."""
-        return [Path(each.removeprefix("file://")) for each in self.composed(())["hydra"]["searchpath"]]
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
@@ -115,7 +116,6 @@ class Composer:
             given = {str(each.input_line): each for each in self.parse(overrides)}
             choices, lacking = tuple(filter(_is_choice, given)), dict[str, UsageError]()
             sections = OmegaConf.create(self._put_together(choices))
-            del sections["hydra"]
             # In a struct a value is put in only where there is an option.
             OmegaConf.set_struct(sections, True)
             for line, override in given.items():
@@ -132,26 +132,23 @@ class Composer:
 
     def _put_together(self, choices: Overrides) -> Sections:
         """The sections of a configuration with these choices. Those of different sections are composed one by one."""
-        usual, changed = self.composed(()), Sections()
+        usual, changed = self._composed(()), Sections()
         for choice in choices:
             # One choice may override another one, as pretrain=vime overrides the corruption.
             own = {} if MEETS_OTHERS.search(choice) else self._changes(choice)
             if not own or not changed.keys().isdisjoint(own):
-                return self.composed(choices)
+                return self._composed(choices)
             changed |= own
         return usual | changed
 
     def _changes(self, choice: str) -> Sections:
         """The section of a choice, and the others that it changes."""
-        usual, alone, axis = self.composed(()), self.composed((choice,)), choice.partition("=")[0]
-        # Hydra's own section repeats each choice.
-        names = [name for name in usual if name != "hydra" and (name == axis or alone[name] != usual[name])]
-        return {name: alone[name] for name in names}
+        usual, alone, axis = self._composed(()), self._composed((choice,)), choice.partition("=")[0]
+        return {name: each for name, each in alone.items() if name == axis or each != usual[name]}
 
     def _compose(self, choices: Overrides) -> Sections:
-        """What Hydra composes, with its own section."""
         with hydra_started():
-            config = compose("train", overrides=[*self._of_hydra, *choices], return_hydra_config=True)
+            config = compose("train", overrides=[*self._of_hydra, *choices])
         sections: Any = OmegaConf.to_container(config)
         return dict(sections)
 

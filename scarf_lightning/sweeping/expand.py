@@ -14,8 +14,7 @@ from omegaconf import DictConfig
 
 from ..data.targets import KINDS
 from ..errors import UsageError
-from ..options import Config, check_combination, load_plugins, options_of, unused_options
-from ..options.checking import checked_options
+from ..options import check_combination, load_plugins, unused_options
 from ..options.combinations import check_method, is_in, used_options, with_dataset
 from ..results import columns
 from .cell import Cell
@@ -23,7 +22,7 @@ from .compose import Composer, Overrides, read_config
 from .folders import SWEEPS, SweepFile, read_sweep
 from .overrides import hydra_text, override_key, swept
 
-EXPANDING = {name: options_of(Config)[name] for name in ("vary", "max_cells")}
+EXPANDING = ("vary", "max_cells")
 """Options that say how cells are made of a command line, and are no part of one."""
 OF_THE_WHOLE_RUN = ("sweeps", *EXPANDING, "reference", "plan", "force", "trials", "chunk")
 """Options that have one value a run, and sections of them."""
@@ -111,9 +110,12 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
         except UsageError as error:
             left_out.append(str(error))
     _refuse(_unused(blocks, cells) if cells else left_out)
+    usual, config = composer(()), cells[0].config
+    if (config.vary, config.max_cells) != (usual.vary, usual.max_cells) or (config.sweeps and sweep is None):
+        raise UsageError("sweeps, vary and max_cells are named on the command line, and not in a file of options.")
     notes = [
         f"{each.input_line}: each seed is a cell of its own. The repeats of one number are its trials, which differ in "
-        f"split, initialisation and batches: trials={len(_values(each)) * cells[0].config.trials}."
+        f"split, initialisation and batches: trials={len(_values(each)) * config.trials}."
         for name, each in given.items()
         if name == "seed" and each.is_sweep_override()
     ]
@@ -124,7 +126,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
         tuple(notes),
         tuple(arguments),
         # A report of several cells says how each differs from the usual one.
-        usual=columns(composer(())) if len(cells) > 1 else {},
+        usual=columns(usual) if len(cells) > 1 else {},
         flags=("--config-dir", str(composer.folders[0])) if composer.folders else (),
     )
 
@@ -158,27 +160,15 @@ def composed_cell(composed: DictConfig) -> ExpandedSweep:
 
 
 def _blocks(given: Mapping[str, Override], sweep: SweepFile | None, composer: Composer) -> Iterator[Block]:
-    """The blocks of a sweep file, or the command line as one, for each choice of presets.
-
-    A block has the axes of presets in Hydra's own place, ``hydra.sweeper.params``, those of the file, and those of the
-    command line, each of which replaces that of the places before.
-    """
-    presets = [each for each in given.values() if each.is_add() and "." not in each.key_or_group]
-    line = [each for each in given.values() if each not in presets]
-    of_line = {name: each.value() for name, each in given.items()}
-    for chosen, block in product(product(*map(_values, presets)), sweep.blocks() if sweep else [{}]):
-        files = composer.composed(chosen)
-        if files["sweeps"] is not None:
-            raise UsageError("sweeps=NAME is named on the command line alone, and not in a file of options.")
-        axes = {**(files["hydra"]["sweeper"].get("params") or {}), **block}
-        settings = {**files, **axes, **of_line}
-        vary, most = checked_options(EXPANDING, {name: settings[name] for name in EXPANDING}, "").values()
+    """The blocks of a sweep file, or the command line as one. What the command line sets replaces axes of the file."""
+    for axes in sweep.blocks() if sweep else [{}]:
         written = composer.parse([f"{axis}={swept(values)}" for axis, values in axes.items()])
-        free = [each for each in written if override_key(each) not in given]
-        overrides = {override_key(each): each for each in (*composer.parse(chosen), *free, *line)}
-        most = most or ANY_NUMBER
+        free = {override_key(each): each for each in written if override_key(each) not in given}
+        overrides = {**free, **given}
+        config = composer(tuple(str(overrides[name].input_line) for name in EXPANDING if name in overrides))
+        most = config.max_cells or ANY_NUMBER
         of_cells = {name: _values(each, most) for name, each in overrides.items() if name not in EXPANDING}
-        yield Block(of_cells, vary, most)
+        yield Block(of_cells, config.vary, most)
 
 
 def _combinations(blocks: Sequence[Block], composer: Composer) -> list[Overrides]:

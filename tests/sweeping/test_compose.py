@@ -189,7 +189,6 @@ def test_an_option_of_both_phases_is_refused_where_no_phase_is_trained() -> None
     ("override", "words"),
     [
         ("corruption=means", ["corruption=means is not an option. Did you mean mean?", ", ".join(names("corruption"))]),
-        ("network.hidden=64", ["Did you mean pretrain_head.width or head.width or encoder.width?"]),
         ("trials.a=1", ["trials.a is not an option"]),
         ("logger._target_=a.B", ["logger._target_ is not an option.", "+logger.mine._target_=CLASS"]),
         ("patience=5", ["Did you mean pretrain.patience or finetune.patience?", "scarf train --cfg job lists them."]),
