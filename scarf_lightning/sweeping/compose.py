@@ -271,7 +271,7 @@ def usage_error(error: BaseException) -> UsageError:
         )
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
-    message = f"{error} {cause or ''}"
+    message, _, _ = f"{error} {cause or ''}".partition("full_key: ")
     if isinstance(cause, OmegaConfBaseException):
         option, section = str(cause.full_key), cause.parent_node
         if isinstance(cause, UNKNOWN) and isinstance(section, DictConfig):
