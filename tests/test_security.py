@@ -61,7 +61,6 @@ READ_BY_THEM = {
     "reporting/style.py": {"read_bytes"},  # such a figure
     "results/claims.py": {"read_text"},  # the system
     "results/files.py": {"open"},  # to sync
-    "results/index.py": {"loads"},
     "results/notes.py": {"open"},  # to write
     "results/loading.py": {"read_parquet"},
     "results/records.py": {"loads"},
