@@ -44,7 +44,8 @@ def trials_sentence(comparisons: Sequence[Effect]) -> list[str]:
     enough = min(ENOUGH, NEARLY * max(best.values()))
     trials = next(trials for trials, chance in best.items() if chance >= enough)
     decided = [(label, known[trials]) for label, known in chances.items() if known.get(trials, 0.0) >= WORTHWHILE]
-    (first, chance), *others = sorted(decided, key=lambda item: -item[1])
+    # A sentence of 25 words has room for three.
+    (first, chance), *others = sorted(decided, key=lambda item: -item[1])[:3]
     clauses = [f"{first} with a chance of {100 * chance:.0f} %"]
     clauses += [f"{label} of {100 * chance:.0f} %" for label, chance in others]
     return [f"{trials} trials would decide {enumeration(clauses)}: the same command with trials={trials}."]

@@ -350,7 +350,8 @@ def _named(plan: Plan) -> list[str]:
     # Names come first: what a report calls a competitor is what a reader will type.
     if plan.reference is None or plan.reference in plan.competitors:
         return [name for name in plan.competitors if name == plan.reference]
-    for axis, value in plan.chosen.items():
+    if plan.chosen:
+        ((axis, value),) = plan.chosen.items()
         return [name for name, cell in plan.competitors.items() if cell.options.get(axis) == value]
     fault = f"reference={plan.reference} is no competitor of these results, nor a value of {', '.join(plan.varied)}"
     raise UsageError(unknown_name(fault, plan.reference, plan.competitors, "the competitors", shown=repr))
