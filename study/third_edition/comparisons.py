@@ -72,7 +72,7 @@ def tables_of(means: pd.DataFrame, families: pd.Series, competitor: str, referen
     return pd.DataFrame({"family": families.loc[gains.index], "difference": gains})
 
 
-def draws_of(families: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def draws_of(families: NDArray[np.int64]) -> Iterator[Floats]:
     """How often each draw has each table, ``(DRAWS, D)``, in each of as many families as there are.
 
     Families are drawn with replacement, and within each as many tables as it has.
@@ -82,7 +82,8 @@ def draws_of(families: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     members = [np.flatnonzero(families == family) for family in range(int(families.max()) + 1)]
     for _ in members:
         drawn = random.integers(len(members), size=DRAWS)
-        weights = np.zeros((DRAWS, len(families)), dtype=np.int64)
+        # Whole numbers as floats, which products of matrices take as they are.
+        weights = np.zeros((DRAWS, len(families)))
         for family, tables in enumerate(members):
             rows = np.flatnonzero(drawn == family)
             shares = np.full(len(tables), 1 / len(tables))
@@ -90,7 +91,7 @@ def draws_of(families: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         yield weights
 
 
-def mean_and_error(values: Floats, draws: Iterable[NDArray[np.int64]]) -> tuple[Floats, Floats]:
+def mean_and_error(values: Floats, draws: Iterable[Floats]) -> tuple[Floats, Floats]:
     """The mean over tables of each draw, and its standard error by families, ``(draws,)`` each.
 
     Args:
@@ -100,7 +101,7 @@ def mean_and_error(values: Floats, draws: Iterable[NDArray[np.int64]]) -> tuple[
     sums, sizes = [], []
     for weights in draws:
         sums.append(weights @ values)
-        sizes.append(weights.sum(axis=1))
+        sizes.append(weights @ np.ones(len(values)))
     of_families, n_tables = np.array(sums), np.array(sizes)
     means = of_families.sum(axis=0) / n_tables.sum(axis=0)
     # The error of a ratio of sums over families.
@@ -134,7 +135,7 @@ def compare(several: Sequence[pd.DataFrame]) -> list[Compared]:
 def _studentised(tables: pd.DataFrame) -> tuple[float, float, Floats, float]:
     """The mean difference, its standard error, the t of each draw, and the two-sided level of the mean."""
     values, families = tables["difference"].to_numpy(), pd.factorize(tables["family"])[0]
-    as_it_is = (np.asarray(families == family, dtype=np.int64)[None] for family in range(families.max() + 1))
+    as_it_is = (np.asarray(families == family, dtype=np.float64)[None] for family in range(families.max() + 1))
     (mean,), (error,) = mean_and_error(values, as_it_is)
     means, errors = mean_and_error(values, draws_of(families))
     # A draw of one family alone has no error.

@@ -39,7 +39,7 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_error_of_a_mean_of_families_of_one_table_is_the_usual_one() -> None:
     values = np.random.default_rng(0).normal(size=30)
-    ((mean,), (error,)) = mean_and_error(values, (np.eye(30, dtype=np.int64)[[row]] for row in range(30)))
+    ((mean,), (error,)) = mean_and_error(values, (np.eye(30)[[row]] for row in range(30)))
     assert mean == pytest.approx(values.mean())
     assert error == pytest.approx(stats.sem(values))
 
