@@ -10,7 +10,15 @@ import pytest
 import torch
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware, own_torch, usable_gpus
+from scarf_lightning.engine.hardware import (
+    Hardware,
+    Promise,
+    choose_device,
+    choose_hardware,
+    own_torch,
+    promise,
+    usable_gpus,
+)
 from scarf_lightning.engine.stack_modules import Pretraining
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import PretrainSettings, TrainerSettings
@@ -50,6 +58,12 @@ def test_where_kernels_are_exact_missing_trials_are_stacked_as_they_come_and_els
     fixed = hardware(monkeypatch, FIXED)
     assert fixed.stacks([1, 2, 5, 6, 13], 4) == [[0, 1, 2, 3], [4, 5, 6, 7], [12, 13, 14, 15]]
     assert fixed.stacks([3, 0], "auto") == [[0], [3]]
+
+
+@pytest.mark.parametrize("promised", [EXACT, FIXED])
+def test_a_processor_promises_what_its_products_keep(promised: Promise, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.engine.hardware._products_are_exact", lambda *_: promised is EXACT)
+    assert promise(torch.device("cpu"), "32-true") is promised
 
 
 def test_a_precision_has_its_dtype() -> None:

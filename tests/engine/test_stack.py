@@ -8,6 +8,7 @@ import torch
 from sklearn.utils.class_weight import compute_sample_weight
 
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine import stack as module
 from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.stack import Stack
@@ -60,6 +61,13 @@ def test_rows_weigh_what_the_table_says_times_what_their_class_says(patients: Ta
     np.testing.assert_array_equal(weighted.row_weights(), weights[labelled])
     np.testing.assert_allclose(weighted.row_weights("balanced"), balanced * weights[labelled])
     np.testing.assert_allclose(plain.row_weights("balanced"), of_plain)
+
+
+def test_a_row_without_a_label_weighs_nothing_beside_those_with_one(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 3], regime=Semi25())
+    data = stack.data
+    expected = [np.isin(rows, labelled) for rows, labelled in zip(data.pretrain, data.labelled, strict=True)]
+    np.testing.assert_array_equal(stack.partly_labelled().weights, expected)
 
 
 @pytest.mark.parametrize("pretext", ["scarf", "target_aware"])

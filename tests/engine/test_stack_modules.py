@@ -15,7 +15,7 @@ from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.data.trials import Noise30, Regime, Semi25
 from scarf_lightning.engine.schedules import level, warmth
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.engine.stack_modules import TensorDecayAdam, TensorDecayAdamW
+from scarf_lightning.engine.stack_modules import TensorDecayAdam, TensorDecayAdamW, clip_each_trial
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods.fine_tuning import Dropout as DropoutMethod
@@ -170,6 +170,15 @@ def test_each_trial_is_trained_as_by_torchs_optimiser_alone_and_each_option_make
         for name, weight in trained_alone(stack, position, settings).items():
             torch.testing.assert_close(fit.weights[name][position], weight, rtol=0, atol=1e-9)
         assert any((fit.weights[name][position] - weight).abs().max() > 1e-6 for name, weight in usual.items())
+
+
+def test_a_parameter_that_is_not_trained_has_no_part_in_the_norm_of_gradients() -> None:
+    frozen, *trained = (torch.zeros(1, 2) for _ in range(3))
+    for weight in trained:
+        weight.grad = torch.ones(1, 2)
+    clip_each_trial([frozen, *trained], 1.0)
+    assert trained[1].grad is not None
+    torch.testing.assert_close(trained[1].grad, torch.full((1, 2), 0.5))
 
 
 @pytest.mark.parametrize(
