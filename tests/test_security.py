@@ -54,9 +54,9 @@ READ_BY_THEM = {
     "data/sources/openml.py": {"read_text", "open"},  # the client's cache, by its checksums
     "data/sources/table_file.py": {"read_csv", "read_excel", "read_json", "read_table"},  # what `open_regular` opens
     "options/checking.py": {"loads"},  # a text that it has just made of values
-    "options/paths.py": {"open"},  # which is `open_regular`
+    "options/settings.py": {"open"},  # in `open_regular`
     "machine.py": {"read_text"},  # the system
-    "options/plugins.py": {"read_bytes"},  # modules that the user names
+    "options/plugins.py": {"read_bytes", "read_text"},  # modules that the user names
     "reporting/making.py": {"read_text"},  # figures that it has just written, and the package's own files
     "reporting/style.py": {"read_bytes"},  # such a figure
     "results/claims.py": {"read_text"},  # the system

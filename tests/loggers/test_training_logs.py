@@ -75,7 +75,7 @@ def test_a_store_that_cannot_be_read_stops_no_other_cell(tmp_path: Path, monkeyp
     cell = some_cell(
         "dataset.categorical=[a]", paths=results_in(tmp_path), logger=LoggerSettings(wandb=WandbSettings(write=True))
     )
-    finish(cell)
+    cell.store = finish(cell)
     console = Screen(record=True, file=StringIO(), width=1000)
     show_cell(cell, console)
     assert console.export_text() == (
