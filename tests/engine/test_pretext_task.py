@@ -304,6 +304,15 @@ def test_a_corruption_leaves_the_columns_that_it_keeps(kind: type[Corruption], b
     assert torch.equal(kept[..., others], other[..., others]), "the draws of the other columns stay"
 
 
+def test_bins_are_the_same_however_many_rows_are_read_at_once(
+    batch: BatchRows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = batch.bins(4)
+    batch._source._edges.clear()
+    monkeypatch.setattr(pretext_task, "MEAN_CHUNK", 7)
+    assert torch.equal(batch.bins(4), whole)
+
+
 @pytest.fixture
 def batch(gappy: Table, make_stack: MakeStack) -> BatchRows:
     """The training rows of two trials, with their gaps in view."""
