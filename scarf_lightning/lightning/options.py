@@ -18,8 +18,8 @@ Options = str | Sequence[str]
 OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "features", "fit_on", "seed", "paths")
 """Options of a data module. All others are a module's."""
 OF_THE_LOOP = (
-    "fixed_below", "fixed_below_numbers", "fixed_steps", "fold_steps", "folds", "gradient_clip", "metric", "min_steps",
-    "monitor", "patience", "restore_best", "ties", "validate_every",
+    "fixed_below", "fixed_below_numbers", "fixed_steps", "fold_caution", "fold_steps", "folds", "gradient_clip",
+    "metric", "min_steps", "monitor", "patience", "restore_best", "ties", "validate_every",
 )  # fmt: skip
 """Options of a phase in the place of which Lightning's loop has the Trainer's arguments and callbacks."""
 OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")

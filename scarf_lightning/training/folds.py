@@ -26,7 +26,6 @@ from ..engine.stack_modules import Finetuning
 from ..errors import UsageError
 from ..losses.supervised import SHARES, mixed_cross_entropy, mixed_squared_error, mixtures
 from ..methods import MethodResult, SupervisedPhase
-from ..metrics import log_loss, rmse
 from ..options import Config
 from ..randomness import Purpose
 
@@ -51,6 +50,23 @@ def dealt(strata: Any, n_folds: int, random: np.random.Generator) -> Any:
     """
     # By the place of each row among all, stratum by stratum and each in random order.
     return np.lexsort((random.permutation(len(strata)), strata)).argsort() % n_folds
+
+
+def largest_share(losses: Any, caution: float) -> Any:
+    """The largest share of a constant in a mixture whose loss is near the smallest one, ``(T,)``.
+
+    Few labels tell little of the shares, and a network that is believed too much costs more than one that is believed
+    too little.
+
+    Args:
+        losses: of each share and label, ``(S, T, n)``.
+        caution: standard errors of the mean difference to the best share that count as near. One is the
+            one-standard-error rule of Breiman et al., 1984, section 3.4.3.
+    """
+    best = losses.mean(axis=-1).argmin(axis=0)
+    excess = losses - losses[best, range(losses.shape[1])]
+    errors = excess.std(axis=-1) / math.sqrt(losses.shape[-1])
+    return np.where(excess.mean(axis=-1) <= caution * errors, SHARES[:, None], 0).max(axis=0)
 
 
 class FoldedFinetuning(Finetuning):
@@ -97,7 +113,6 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     own = folded.data
     folded = replace(folded, data=replace(own, validation=own.labelled, validation_labels=own.labels))
 
-    loss = target.choose(classifier=log_loss, regressor=rmse)
     examples = method.examples(folded)
     # A label that is left out weighs nothing.
     weights = folded.on_device(blind != np.array(places)[:, None]).to(stack.hardware.dtype)
@@ -113,7 +128,8 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
         validate_every=max(settings.validate_every, epochs),
     )
     module = FoldedFinetuning()
-    constants = target.soft(data.labels).mean(axis=1, keepdims=True)
+    truth = target.soft(data.labels)
+    constants = truth.mean(axis=1, keepdims=True)
     # The mean of numbers is the network's 0.
     outputs = target.choose(classifier=constants, regressor=np.zeros((len(constants), 1, 1)))
     module.blind, module.shares = folded.on_device(blind), folded.on_device(SHARES)
@@ -127,8 +143,8 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     last = places[n_folds::size]
     unseen = folded.predict(module.classifier, own.labelled)[blind[last], range(blind.shape[1])]
     mixed = mixtures(unseen, constants, SHARES)
-    losses = [[loss(*trial) for trial in zip(trials, data.labels, strict=True)] for trials in mixed]
-    shares = SHARES[np.argmin(losses, axis=0)][:, None]
+    losses = -np.log((mixed * truth).sum(axis=-1).clip(1e-15)) if target.has_classes else (mixed - truth) ** 2
+    shares = largest_share(losses, settings.fold_caution)[:, None]
     fitted = data.preprocessing.target
     # A number's mixture with the mean has a smaller deviation.
     fitted = fitted * (1 - shares * [0, 1]) if fitted.size else shares * constants[:, 0]

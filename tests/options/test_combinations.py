@@ -180,7 +180,8 @@ NO_NETWORK = (
     | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
 )  # fmt: skip
 IDLE = OF_NO_DECAY | {
-    "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.fold_steps"
+    "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.fold_steps",
+    "finetune.fold_caution",
 }  # fmt: skip
 """Options of the phases that do nothing by default."""
 
