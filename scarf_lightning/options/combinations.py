@@ -166,7 +166,7 @@ def _idle_in(config: Config, phase: str) -> set[str]:
             # A metric that is watched takes the place of the monitor.
             "monitor": is_watched,
             "metric": settings.metric is not None and not is_watched,
-            "fixed_steps": bool(config.folds_on(0)) or not (settings.fixed_below or settings.fixed_below_numbers),
+            "fixed_steps": bool(config.folds_on(0)) or not settings.fixed_below,
             "folds": not config.may_fold,
             "fold_steps fold_caution": not (config.may_fold and settings.folds),
             "label_smoothing": smooths,

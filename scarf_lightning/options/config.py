@@ -122,9 +122,9 @@ class Config(Options):
     def watched_from(self) -> float:
         """The smallest number of labels, in all, with which the supervised phase of the cell stops or chooses by some
         of them; infinite if it never does."""
-        method, settings = self.part("method"), self.finetune
+        settings = self.finetune
         stops_or_chooses = settings.stops_after < math.inf or settings.keeps_best
-        if "finetune" in method.uses and stops_or_chooses:
+        if "finetune" in self.part("method").uses and stops_or_chooses:
             return settings.fixed_below
         return math.inf
 

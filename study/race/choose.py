@@ -41,7 +41,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    choices = read_choices(pd.read_parquet(Path(__file__).parent / "trials.parquet"))
-    for signal, of_signal in choices.groupby("signal"):
-        print(f"{signal}, {of_signal.table.nunique()} tables")  # noqa: T201
-        print(summarise(of_signal).round(2).to_string())  # noqa: T201
+    for file in ("trials.parquet", "caution.parquet"):
+        choices = read_choices(pd.read_parquet(Path(__file__).parent / file))
+        for title, rows in (("all tables", choices), ("strong ones", choices[choices.signal == "strong"])):
+            print(f"{file}, {title}\n{summarise(rows).round(2).to_string()}")  # noqa: T201
