@@ -71,6 +71,34 @@ def student_interval(
     return Interval(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
+def level_interval(mean: float, error: float, freedom: float, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
+    """The 95 % interval of a level within its bounds.
+
+    Between two finite bounds it is Wilson's (1927, DOI 10.1080/01621459.1927.10502953) for as many rows as would give a
+    share this error, which is how shares of samples that are not independent have one (Korn and Graubard 1998, Survey
+    Methodology 24, 193): the error is that of the value that is tried, and not of the mean, near whose bound it would
+    vanish. Student's otherwise.
+
+    Nine of ten independent rows are right:
+
+    >>> mean, low, high = level_interval(0.9, math.sqrt(0.9 * 0.1 / 10), math.inf, bounds=(0.0, 1.0))
+    >>> round(low, 3), round(high, 3)
+    (0.596, 0.982)
+    """
+    lowest, highest = bounds
+    width = highest - lowest
+    share = (mean - lowest) / width if math.isfinite(width) else math.nan
+    # A mean on a bound is no share of rows that has an error, and neither has one without bounds.
+    if not 0 < share < 1 or not error > 0:
+        return student_interval(mean, error, freedom, bounds)
+    n_rows = share * (1 - share) / (error / width) ** 2
+    # The values whose distance from the share is the quantile times their own error: Wilson's two roots.
+    squared = student_quantile(freedom) ** 2 / n_rows
+    middle = (share + squared / 2) / (1 + squared)
+    half = math.sqrt(squared * (share * (1 - share) + squared / 4)) / (1 + squared)
+    return Interval(mean, lowest + width * (middle - half), lowest + width * (middle + half))
+
+
 def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None, test_share: float = 1.0) -> float:
     """The part of a trial's variance that more trials do not average away, over the part that they do.
 

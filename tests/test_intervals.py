@@ -5,6 +5,7 @@ from scipy import special, stats
 
 from scarf_lightning.intervals import (
     TEST_TO_TRAIN,
+    level_interval,
     median_sizes,
     overlap_ratio,
     student_quantile,
@@ -34,3 +35,16 @@ def test_the_sizes_are_those_of_the_median_trial() -> None:
     assert median_sizes(sizes) == (20, 70, 9)
     for older in ({}, sizes | {"n_train": [None, float("nan")]}):
         assert median_sizes(older) == (TEST_TO_TRAIN, 1, None)
+
+
+@pytest.mark.parametrize(("n_right", "n_rows"), [(9, 10), (1, 40), (199, 200)])
+def test_a_level_of_independent_rows_has_the_interval_of_wilson(n_right: int, n_rows: int) -> None:
+    share = n_right / n_rows
+    expected = stats.binomtest(n_right, n_rows).proportion_ci(0.95, method="wilson")
+
+    # Percentages of the same rows have the interval of the shares.
+    for scale in (1, 100):
+        error = scale * (share * (1 - share) / n_rows) ** 0.5
+        found = level_interval(scale * share, error, 1e9, (0, scale))
+        assert found == pytest.approx((scale * share, scale * expected.low, scale * expected.high), rel=1e-6)
+        assert 0 < found.low < found.high < scale

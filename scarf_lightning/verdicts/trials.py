@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..intervals import FEWEST, FIXED_SPLITS, TEST_TO_TRAIN, Interval, are_equal, student_interval, student_quantile
+from ..intervals import FEWEST, FIXED_SPLITS, TEST_TO_TRAIN, Interval, are_equal, level_interval, student_quantile
 from ..intervals import unseen as unseen_share
 from ..metrics import Floats, Labels, Metric
 from .influence import added_values, row_values
@@ -91,7 +91,7 @@ class Trials:
 
     def level(self, metric: Metric) -> Interval:
         """The mean over trials with its 95 % interval, whose ends are NaN if the error is unknown."""
-        return student_interval(*self.estimate()[:3], metric.bounds)
+        return level_interval(*self.estimate()[:3], metric.bounds)
 
     def estimate(self) -> Estimate:
         """The mean with its error.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scarf_lightning.intervals import TEST_TO_TRAIN
+from scarf_lightning.intervals import TEST_TO_TRAIN, Interval
 from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.verdicts import Trials, Verdict, error_parts, judge, judge_tables
 from scarf_lightning.verdicts.trials import NOT_KEPT, RowsOfTrial, difference_of, rows_by_metric
@@ -55,12 +55,20 @@ def test_gains_are_above_zero_where_better_and_relative_for_a_metric_without_a_l
     assert (found.trials, found.basis) == (len(expected), "none")
 
 
+def assert_ends_by_their_own_errors(found: Interval, mean: float, error: float, freedom: float) -> None:
+    """Each end of the interval of a share is as far from the mean as the quantile times its own error (Wilson 1927)."""
+    assert found.mean == pytest.approx(mean)
+    for end in found[1:]:
+        own = error * math.sqrt(end * (1 - end) / (mean * (1 - mean)))
+        assert abs(end - mean) == pytest.approx(stats.t.ppf(0.975, freedom) * own)
+
+
 class TestLevel:
     def test_without_predictions_it_is_the_resampled_interval_within_the_bounds(self) -> None:
         values = [0.8, 0.9, 0.97, 0.85]
-        half = stats.t.ppf(0.975, 3) * np.std(values, ddof=1) * math.sqrt(1 / 4 + 0.25)
+        error = np.std(values, ddof=1) * math.sqrt(1 / 4 + 0.25)
 
-        assert of(*values, test_to_train=0.25).level(ACCURACY) == pytest.approx((0.88, 0.88 - half, 1.0))
+        assert_ends_by_their_own_errors(of(*values, test_to_train=0.25).level(ACCURACY), 0.88, error, 3)
         # The rule of three: none of 60 rows was wrong.
         assert of(1.0, 1.0, 1.0, n_test=20).level(ACCURACY).low == pytest.approx(0.05 ** (1 / 60))
         for few in (of(0.5, 0.7), of(0.5, 0.7, 0.6, split="time"), of()):
@@ -71,13 +79,11 @@ class TestLevel:
         tested = list(known.rows.values())
         parts = error_parts([each.values for each in tested], [each.rows for each in tested], 40.0, np.eye(1, 2))
 
-        half = stats.t.ppf(0.975, parts.freedom) * parts.error
-
-        assert known.level(ACCURACY) == pytest.approx((known.mean, known.mean - half, known.mean + half))
+        assert_ends_by_their_own_errors(known.level(ACCURACY), known.mean, parts.error, parts.freedom)
         some = replace(known, rows={trial: known.rows[trial] for trial in range(TRIALS - 1)})
         values = list(known.values.values())
-        half = stats.t.ppf(0.975, TRIALS - 1) * np.std(values, ddof=1) * math.sqrt(1 / TRIALS + TEST_TO_TRAIN)
-        assert some.level(ACCURACY)[:2] == pytest.approx((known.mean, known.mean - half))
+        error = np.std(values, ddof=1) * math.sqrt(1 / TRIALS + TEST_TO_TRAIN)
+        assert_ends_by_their_own_errors(some.level(ACCURACY), known.mean, error, TRIALS - 1)
 
 
 def test_a_metric_that_is_not_defined_on_a_trial_has_no_rows() -> None:
