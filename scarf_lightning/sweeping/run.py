@@ -1,8 +1,8 @@
 """Run cells: survey them, plan what is missing, launch its jobs, survey again, and show all of them."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -81,7 +81,8 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
     if left:
         _check_before_training(left, len(cells))
         try:
-            _launch(left, load, show, launch)
+            with _launching(left, load, show, launch) as chosen:
+                _train(left, chosen)
         # The user asked to leave the array in the queue, so nothing is wrong.
         except Detached as detached:
             screen(stderr=True).say(str(detached))
@@ -102,21 +103,23 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
     return cells
 
 
-def _launch(cells: list[Cell], load: LoadTraining, show: Show, launch: Launch | None) -> None:
-    """Train cells by a launcher, or by workers of this machine."""
+@contextmanager
+def _launching(cells: list[Cell], load: LoadTraining, show: Show, launch: Launch | None) -> Iterator[Launch]:
+    """The launcher, or workers of this machine, while the progress of cells is shown."""
     config = cells[0].config
     if launch is None:
         gpus = crew(config, plan_jobs(cells))
         # The display has a thread, before which the workers are forked.
         with Workers(gpus, load()) as workers, show.watching(cells, is_told=True) as workers.tell:
-            return _train(cells, workers)
+            yield workers
+        return
     if config.workers is not None:
         raise UsageError(
             f"workers={config.workers} is of this machine's own workers, and another hydra/launcher starts processes "
             "itself; leave workers out."
         )
     with show.watching(cells, is_told=False):
-        return _train(cells, launch)
+        yield launch
 
 
 def _train(left: list[Cell], launch: Launch) -> None:
