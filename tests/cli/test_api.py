@@ -136,7 +136,7 @@ def test_a_folder_of_the_users_is_read(config_dir: Path, tmp_path: Path, monkeyp
     [
         (["corruption=foo"], "corruption=foo is not an option. The options of corruption are: "),
         ("unheard", "sweeps=unheard: there is no file "),
-        ([["trials=2"]], "['trials=2'] is no override: in Python give texts such as 'trials=2', without dashes"),
+        ([["trials=2"]], "['trials=2'] is no override: give texts such as 'trials=2'"),
         ([2], "2 is no override: "),
         (["~loss"], "~loss: loss is chosen by name"),
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),

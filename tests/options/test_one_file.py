@@ -52,10 +52,10 @@ def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: p
 
     finished = scarf_lightning.run("sweeps=mine.yaml", *TINY)
 
-    # Finished cells stay finished, and have the numbers of the new metric.
+    # Finished cells stay finished; trained again they have the new metric.
     still = scarf_lightning.plan("sweeps=mine.yaml", plugins, *TINY)
     assert set(still["state"]) == {"finished"}
-    again = scarf_lightning.run("sweeps=mine.yaml", plugins, *TINY)
+    again = scarf_lightning.run("sweeps=mine.yaml", plugins, "force=true", *TINY)
     assert set(again["fingerprint"]) == set(finished["fingerprint"])
     assert again["error_rate"].to_numpy() == pytest.approx(1 - again["accuracy"].to_numpy())
 
