@@ -127,6 +127,11 @@ def test_each_trial_stops_by_itself_and_keeps_its_best_weights(
         assert [record["train_loss"] for record in records] == [-epoch for epoch in range(epochs[t])]
 
 
+def test_only_a_gpu_says_how_it_launched(patients: Table) -> None:
+    _, fit, _ = run(patients, [[0.5]])
+    assert fit.launches is None
+
+
 def test_patience_counts_validations_where_there_is_one_every_few_epochs(patients: Table) -> None:
     script = [[0.9, 0.5, 0.1, 0.6, 0.1, 0.4, 0.1, 0.4, 0.1, 0.4, 0.1, 0.1]]  # of which 0.5, 0.6, 0.4 ... are seen
     module, fit, _ = run(patients, script, patience=1, validate_every=2)

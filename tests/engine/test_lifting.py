@@ -239,6 +239,8 @@ def test_an_accelerator_normalises_all_trials_at_once(options: dict[str, bool]) 
 
     for trial, norm in enumerate(singles):
         torch.testing.assert_close(out[trial], norm(rows[trial]), rtol=1e-6, atol=1e-6)
+    lifted = Vmapped([nn.Sequential(norm) for norm in singles]).to("meta")
+    assert lifted(rows.to("meta")).shape == rows.shape
 
 
 def test_the_state_keeps_its_names_and_holds_buffers() -> None:

@@ -57,6 +57,14 @@ def test_what_a_schedule_changes_is_a_tensor_in_a_capture(
     assert {isinstance(share, Tensor) for share in shares} == {of_shares}
 
 
+def test_a_step_is_fused_where_each_trial_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
+    module = finetune_module(make_stack(patients, range(3), network=MLP(width=16)), FinetuneSettings())
+    groups = module.make_optimizer().param_groups
+    assert {group["fused"] for group in groups} == {True, False}
+    for group in groups:
+        assert {parameter[0].numel() % 16 == 0 for parameter in group["params"]} == {group["fused"]}
+
+
 @pytest.mark.parametrize(
     ("network", "supervision"),
     [(MLP(width=16), Supervision()), (MLP(width=16), DropoutMethod(0.3)), (ResNet(width=16), Supervision())],
@@ -192,7 +200,8 @@ def test_a_decay_in_a_tensor_is_the_plain_one(ours: type[torch.optim.Adam], plai
     }
     for _ in range(3):
         for optimizer, weight in optimizers.items():
-            weight.grad = weight.detach().sin()
+            # Adam divides by the size of a gradient, so a decay shows where it turns one around.
+            weight.grad = torch.full_like(weight, 0.1)
             optimizer.step()
     torch.testing.assert_close(first, second)
 

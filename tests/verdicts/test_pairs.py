@@ -150,6 +150,7 @@ def test_gains_by_hand_and_a_table_says_how_many_datasets_it_averages() -> None:
     assert gains["gain"].dropna().to_dict() == pytest.approx(expected)
     assert set(gains.index[gains["gain"].isna()]) == {"at zero", "no trial"}
     assert set(gains.index[gains["kept"]]) == {"better", "worse"}
+    assert not gains_of(SCORES, alpha=gains.loc["better", "p"]).loc["better", "kept"], "only below alpha"
     assert (set(gains["row"]), set(gains["column"])) == ({"b"}, {"a"})
     table = gain_table(relative_gains(SCORES, AGAINST_B))
     assert table.loc[("b", "a")].to_dict() == pytest.approx(

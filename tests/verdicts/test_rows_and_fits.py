@@ -91,6 +91,16 @@ def test_rows_that_train_and_test_take_a_part_of_what_bounds_it() -> None:
         assert found.fits_variance == without.fits_variance
 
 
+def test_where_the_number_of_training_rows_is_unknown_at_most_95_percent_train() -> None:
+    """Two trials share one of their 40 rows, so there are 1,600."""
+    values = list(np.random.default_rng(3).normal(size=(2, 40)))
+    rows = [np.arange(40), np.arange(39, 79)]
+
+    known, unknown = (error_parts(values, rows, n_trained=number) for number in (0.95 * 1600, math.inf))
+
+    assert unknown.rows_variance == pytest.approx(known.rows_variance)
+
+
 def test_a_share_of_zero_has_the_interval_of_the_rule_of_three() -> None:
     """None of a hundred rows is wrong: up to 3 in a hundred may be (0.05 ** (1 / 100) are 97 %)."""
     right = [np.ones(100)] * 4

@@ -125,6 +125,6 @@ def test_each_change_of_a_star_has_a_sentence_after_the_base() -> None:
 
     base, first, second, *_ = sentences(found(star, None, ("a", "b")), ACCURACY)
 
-    assert base.startswith("Base: a=0, b=0, accuracy 60.0")
+    assert base.startswith("Base: a=0, b=0, accuracy 60.00 % (")
     assert first.startswith("On iris: a=1 helps, +10.0")
     assert second.startswith("On iris: b=1 makes no practical difference, ")
