@@ -37,6 +37,8 @@ OF_TODAY: dict[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.
 """The argument without which Hydra 1.3 behaves as version 1.1 did. Version 1.4 warns of it."""
 _one_thread = threading.RLock()
 """Held by the thread that has started Hydra: its instance is that of the whole process."""
+NO_PARAMS = "Key 'params' not in 'ScarfSweeperConf'"
+"""OmegaConf's words for axes that a file puts into ``hydra.sweeper.params``."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError)
 """The errors that composing may end in; Hydra has no error of its own for a file that it cannot read."""
@@ -281,6 +283,7 @@ def usage_error(error: BaseException) -> UsageError:
             return UsageError(not_an_option(option, where, known, full_list=CONFIGURATION))
         # Its further lines repeat the key and name its classes.
         message = f"{option}: {str(cause).splitlines()[0]}"
+    message = message.replace(NO_PARAMS, "write AXIS=A,B on the command line, or in a file of sweeps/")
     return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
 
 

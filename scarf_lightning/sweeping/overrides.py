@@ -132,6 +132,8 @@ def parsed(arguments: Sequence[str], loader: ConfigLoader | None = None) -> list
         line, axis, value = override.input_line, override.key_or_group, override.value()
         if axis.startswith("hydra.run.") or (axis == "hydra.job.chdir" and value is not False):
             raise UsageError(f"{line}: leave it out, for paths.results=FOLDER says where results go.")
+        if axis.startswith("hydra.sweeper.params."):
+            raise UsageError(f"{line}: leave it out; write AXIS=A,B on the command line, or in a file of sweeps/.")
         is_name = isinstance(value, (str, dict, Sweep, Glob)) or (isinstance(value, list) and axis in SEVERAL)
         # Hydra would merge the names of a list, and the last one would win.
         if axis in AXIS_NAMES and (override.is_delete() or not is_name):
