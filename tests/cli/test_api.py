@@ -86,7 +86,8 @@ def test_the_plan_says_what_there_is_to_do(trained: Trained, monkeypatch: Patch)
     assert plan["missing"].tolist() == [0, 2, 2, 2]
     finished, pretrained, *others = plan["core_hours"]
     assert finished == 0
-    assert others[0] == others[1] > pretrained > 0, "two share a pre-training, and one is kept"
+    assert others[0] == others[1] > 0, "two share a pre-training"
+    assert pretrained > 0
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def grid(table: Table) -> list[list[str]]:
 def test_a_cell_shows_each_metric_then_epochs_and_seconds() -> None:
     assert of_cell(rows_of(3)) == {
         "": ["mean", "95 % interval", "trials"],
-        "accuracy": ["0.5100", "0.4761 to 0.5439", "3"],
+        "accuracy": ["0.5100", "0.4762 to 0.5437", "3"],
         "balanced accuracy": ["0.5000", "0.5000 to 0.5000", "3"],
         "AUROC": ["0.9000", "0.9000 to 0.9000", "3"],
         "log-loss": ["0.7000", "0.7000 to 0.7000", "3"],
@@ -82,7 +82,7 @@ def test_diverged_trials_are_counted_and_in_no_mean() -> None:
     gone = [row | GONE for row in rows_of(2)]
 
     lines = of_cell(rows_of(3) + gone)
-    assert lines["accuracy"] == ["0.5100", "0.4761 to 0.5439", "3"]
+    assert lines["accuracy"] == ["0.5100", "0.4762 to 0.5437", "3"]
     assert lines["diverged, without metrics"] == ["", "", "2"]
     heading, some, all_of_them = of_sweep((some_cell(seed=1), rows_of(3) + gone), (some_cell(seed=2), gone))
     assert heading == ["seed", "trials", *OUTCOMES]

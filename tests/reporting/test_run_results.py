@@ -96,7 +96,7 @@ def test_a_reference_that_is_no_competitor_is_refused_before_training(
         arguments = ["sweeps=mine.yaml", f"reference={reference}"]
         return expand(arguments, Composer()).cells
 
-    with pytest.raises(UsageError, match=r"reference=scraf is no competitor .* Did you mean scarf"):
+    with pytest.raises(UsageError, match=r"reference=scraf is no competitor .*'pretrain=scarf, loss=infonce'"):
         check_reference(cells("scraf"))
     check_reference(cells("scarf"))
     check_reference(cells("'pretrain=scarf, loss=infonce'"))
