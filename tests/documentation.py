@@ -32,7 +32,8 @@ LANGUAGES = ("console", "python")
 QUICK = ("max_epochs=1", "trials=2")
 OPEN = 3
 AS_WRITTEN = ("plan=true", "--help", "--cfg", "--version")
-NUMBER = re.compile(r"[−+-]?\d[\d,.]*|<NA>|NaN")
+NUMBER = re.compile(r"\b[0-9a-f]{6}\b|[−+-]?\d[\d,.]*|<NA>|NaN")
+"""A number, or the beginning of a fingerprint."""
 ANSWER = re.compile(r"(helps|hurts)(, size open)?|makes no practical difference|undecided")
 MARK = r"<!-- (?P<mark>not run|before): (?P<said>.*?) -->"
 BLOCK = r"```(?P<language>[^\n]*)\n(?P<code>.*?)^```$"
