@@ -47,7 +47,7 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
     lines = ran.stdout.splitlines()
     assert re.match(
-        r"On wdbc with regime=full, beside pretrain=none, .*: pretrain=scarf, .* undecided, \+40\.00 ", lines[0]
+        r"On wdbc with regime=full, beside pretrain=none: pretrain=scarf, .* undecided, \+40\.00 ", lines[0]
     )
     (missing,) = [line for line in lines if line.startswith("6 of 21 cells are finished")]
     assert re.match(r".*, 12 of 42 trials; missing: .* and \d+ more\.$", missing)
