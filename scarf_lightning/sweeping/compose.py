@@ -283,7 +283,7 @@ def usage_error(error: BaseException) -> UsageError:
             return UsageError(not_an_option(option, where, known, full_list=CONFIGURATION))
         # Its further lines repeat the key and name its classes.
         message = f"{option}: {str(cause).splitlines()[0]}"
-    message = message.replace(NO_PARAMS, "write AXIS=A,B on the command line, or in a file of sweeps/")
+    message = message.replace(NO_PARAMS, "hydra.sweeper.params: write AXIS=A,B on the command line, or in sweeps/")
     return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
 
 
