@@ -97,6 +97,7 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     colours = colormaps["RdBu"].with_extremes(bad="#e6e6e6")
     # The ends of the colour map are too dark to write on.
     axes.imshow(np.ma.masked_invalid(ratios), cmap=colours, vmin=-0.1, vmax=1.1)
+    axes.imshow(np.where(is_compared, np.nan, 1.0), cmap="gray", vmin=0, vmax=1)
     for row, column in np.argwhere(is_compared):
         shade = "white" if abs(ratios[row, column] - 0.5) > DARK else "black"
         text = f"{wins[row, column]}/{decided[row, column]}"

@@ -43,7 +43,8 @@ def test_the_heat_map_writes_fractions_and_the_minimum_of_each_row_and_wins_are_
     by_row = {0: {1: "2/8", 2: "0/0", 3: "2/8"}, 1: {0: "6/8", 2: "5/6", 3: "6/8"},
               2: {0: "0/0", 1: "1/6", 3: "1/6"}}  # fmt: skip
     assert texts(axes) == {(x, y): text for y, row in by_row.items() for x, text in row.items()}
-    (image,) = axes.images
+    image, empty = axes.images
+    np.testing.assert_array_equal(np.argwhere(~np.isnan(empty.get_array().filled(np.nan))), [[0, 0], [1, 1], [2, 2]])
     assert image.get_cmap().name == "RdBu", "red is lost, blue won"
     shares = np.ma.masked_invalid([[np.nan, 2 / 8, np.nan, 2 / 8], [6 / 8, np.nan, 5 / 6, 6 / 8], [np.nan, 1 / 6] * 2])
     np.testing.assert_allclose(np.ma.filled(image.get_array(), -1), shares.filled(-1))
