@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
 
+from ..data.sources import Source
 from ..data.targets import KINDS
 from ..errors import UsageError
 from ..options import check_combination, load_plugins, unused_options
@@ -97,6 +98,8 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     blocks = list(_blocks(given, sweep, composer))
     composed = _composed(_combinations(blocks, composer), composer)
     # A method without kinds serves every target. The kind may have to be found in the data.
+    # Cells of one table may stand apart, and a large one takes seconds to read.
+    read = cache(Source.read)
     looks_at_targets = not set.intersection(*(set(cell.config.part("method").targets or KINDS) for cell in composed))
     cells, left_out = list[Cell](), list[str]()
     for cell in composed:
@@ -104,8 +107,13 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
             check_combination(cell.config)
             if looks_at_targets:
                 check_method(cell.config, cell.target_kind())
-            if sweep is not None:
-                _check_labels(cell)
+            # A share of the labels is there in any table; a number is counted in one that is here.
+            is_here = cell.source.is_found_out or cell.source.known_size
+            if sweep and is_here and cell.config.regime.get("labels", 0) > 1:
+                # Imports numpy.
+                from ..data.trials import check_request
+
+                check_request(cell.config, read(cell.source).table)
             cells.append(cell)
         except UsageError as error:
             left_out.append(str(error))
@@ -113,12 +121,13 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
     usual, config = composer(()), cells[0].config
     if (config.vary, config.max_cells) != (usual.vary, usual.max_cells) or (config.sweeps and sweep is None):
         raise UsageError("sweeps, vary and max_cells are named on the command line, and not in a file of options.")
-    notes = [
-        f"{each.input_line}: each seed is a cell of its own. The repeats of one number are its trials, which differ in "
-        f"split, initialisation and batches: trials={len(_values(each)) * config.trials}."
-        for name, each in given.items()
-        if name == "seed" and each.is_sweep_override()
-    ]
+    seed = given.get("seed")
+    notes = []
+    if seed and seed.is_sweep_override():
+        notes = [
+            f"{seed.input_line}: each seed is a cell of its own. The repeats of one number are its trials, which "
+            f"differ in split, initialisation and batches: trials={len(_values(seed)) * config.trials}."
+        ]
     return ExpandedSweep(
         _with_own_names(cells),
         sweep,
@@ -280,16 +289,6 @@ def _composed(combinations: Sequence[Overrides], composer: Composer) -> list[Cel
     known = {each.partition("=")[0] for each in chain(*cells)}
     _refuse(wrong + [sentence for option, sentence in unknown.items() if option not in known])
     return list(cells.values())
-
-
-def _check_labels(cell: Cell) -> None:
-    """Refuse more labels than the table of a cell has to train with, if it is here to be counted."""
-    # A share of the labels is there in any table.
-    if cell.config.regime.get("labels", 0) > 1 and (cell.source.is_found_out or cell.source.known_size):
-        # Imports numpy.
-        from ..data.trials import check_request
-
-        check_request(cell.config, cell.source.read().table)
 
 
 def _refuse(sentences: Sequence[str]) -> None:
