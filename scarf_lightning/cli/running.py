@@ -103,7 +103,7 @@ def train_job(job: DictConfig) -> float | None:
 
 
 def load_training() -> TrainCells:
-    """What trains cells one after the other, and keeps the last table. It imports torch and Lightning."""
+    """Return a function that trains cells one after the other and keeps the last table; imports torch and Lightning."""
     with without_garbage_collection():
         from ..training.cell_loop import CellLoop
 

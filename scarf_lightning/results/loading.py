@@ -365,7 +365,7 @@ def newest_versions(cells: Cells) -> tuple[Cells, list[str]]:
         return newest, []
     return newest, [
         f"Left out: {counted(len(cells) - len(newest), 'cell')} of another science version, of an earlier content of "
-        "the data, or of an earlier plugin. Their commands train them anew."
+        "the data, or of an earlier plugin. Their commands train them again."
     ]
 
 

@@ -129,7 +129,7 @@ class Cell:
 
     @property
     def lacks_weights(self) -> bool:
-        """Whether it is to keep its networks, and has finished trials without them."""
+        """True if the cell shall keep its networks and has finished trials without them."""
         # Other libraries' models keep none, whatever the option says.
         keeps = self.config.keep_weights and "finetune" in self.config.part("method").uses
         return keeps and not all(self.stored.kept(WEIGHTS))

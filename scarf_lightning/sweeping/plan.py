@@ -139,7 +139,7 @@ def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, n_col
 
 
 def sentences(cells: Sequence[Cell]) -> list[str]:
-    """What is left to train of planned cells in words, a sentence a line."""
+    """Say how much of planned cells is left to train, a sentence a line."""
     states = Counter(cell.state for cell in cells)
     # In the order in which the states are declared, whichever cell comes first.
     counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])

@@ -31,7 +31,7 @@ TRIES = 3
 
 
 class Show(Protocol):
-    """What a run is shown on."""
+    """A display of a run."""
 
     def plan(self, cells: Sequence[Cell], request: ExpandedSweep, tables: "dict[str, Table]") -> None:
         """Show what is left to train."""
@@ -40,7 +40,7 @@ class Show(Protocol):
         """Show the progress while the block runs; unless it ``is_told`` of each cell that ends, it looks for itself."""
 
     def results(self, cells: Sequence[Cell], request: ExpandedSweep, n_skipped: int) -> None:
-        """Show what came out, of which so many cells were finished before."""
+        """Show the results of cells, ``n_skipped`` of which were finished before the run."""
 
 
 def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch | None = None) -> Sequence[Cell]:

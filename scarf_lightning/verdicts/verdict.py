@@ -157,7 +157,7 @@ def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Ve
 
 
 def _won_and_lost(differences: Floats) -> tuple[int, int]:
-    """How many differences are above zero, and how many below."""
+    """Count the differences above zero, and those below."""
     # What cancels but for rounding is neither: 0.3 - 0.1 - 0.2 is -3e-17.
     rounded = np.round(differences, DECIMALS)
     return int((rounded > 0).sum()), int((rounded < 0).sum())
