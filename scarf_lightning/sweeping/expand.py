@@ -107,9 +107,9 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
             check_combination(cell.config)
             if looks_at_targets:
                 check_method(cell.config, cell.target_kind())
-            # A share of the labels is there in any table; a number is counted in one that is here.
-            is_here = cell.source.is_found_out or cell.source.known_size
-            if sweep and is_here and cell.config.regime.get("labels", 0) > 1:
+            # A share of the labels is there in any table; a number is counted in a table that is here.
+            counts_labels = sweep is not None and cell.config.regime.get("labels", 0) > 1
+            if counts_labels and (cell.source.is_found_out or cell.source.known_size):
                 # Imports numpy.
                 from ..data.trials import check_request
 

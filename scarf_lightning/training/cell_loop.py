@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import replace
 
 from ..data.reading.shown import reading_report
@@ -36,7 +37,8 @@ class CellLoop:
 
     def train(self, cells: Sequence[Cell], trials: Sequence[int] | None = None) -> None:
         """Train cells, all trials or these. One that fails leaves its traceback in the store; the others go on."""
-        for cell in cells:
+        # The display of a run surveys its cells meanwhile, and a survey forgets the place of a table that has changed.
+        for cell in map(copy, cells):
             is_ended = True
             try:
                 # In a notebook, or a program of the user's, torch may have any defaults.
