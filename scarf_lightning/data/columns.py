@@ -149,6 +149,12 @@ def canonical(values: Floats) -> Floats:
     return np.where(np.isnan(values), np.nan, values + 0.0)
 
 
+def first_positions(keys: NDArray[np.generic]) -> Ints:
+    """For each key ``(n,)`` the position where it occurs first, ``(n,)``."""
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[number])
+
+
 def are_whole(values: "NDArray[Any]") -> bool:
     """True if all numbers are whole."""
     return bool((np.floor(values) == values).all())

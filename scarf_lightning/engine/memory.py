@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from .. import machine
-from ..data.copies import VALIDATION_SHARE
 from ..data.datamodule import EVALUATION_ROWS
+from ..data.splits import VALIDATION_SHARE
 from ..data.table import Table
 from ..networks import Columns, Network
 from ..options.settings import NetworkSettings

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import register_pytree_node
 
 from ..corruption import Corruption, Selection
-from ..data.device_table import DeviceTable, TrainingRows
+from ..data.datamodule import DeviceTable, TrainingRows
 from ..data.targets import Target
 from ..errors import UsageError
 from ..networks import Columns

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..data.datamodule import EVALUATION_ROWS
-from ..data.device_table import DeviceTable
+from ..data.datamodule import EVALUATION_ROWS, DeviceTable
 from ..data.targets import Labels, Target
 from ..data.trials import TrialData
 from ..randomness import StackedGenerator

@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data.datamodule import Examples, StackDataModule
-from ..data.device_table import DeviceTable
+from ..data.datamodule import DeviceTable, Examples, StackDataModule
 from ..data.table import Table
 from ..data.trials import TrialData
 from ..networks import Columns, OneHot

@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..data.copies import PARTS
-from ..data.splits import Shuffled, Split, Splitting
+from ..data.splits import PARTS, Shuffled, Split, Splitting
 from ..data.table import Table
 from ..data.targets import Classes, Target
 from ..engine.hardware import LOGGERS, choose_hardware, own_torch, prepare_process

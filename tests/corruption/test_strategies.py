@@ -28,7 +28,7 @@ from scarf_lightning.corruption.strategies import (
     largest,
     n_selected,
 )
-from scarf_lightning.data.device_table import DeviceTable
+from scarf_lightning.data.datamodule import DeviceTable
 from scarf_lightning.data.preprocessing import Preprocessing, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Encoder

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from scarf_lightning.data.copies import PARTS
 from scarf_lightning.data.splits import (
+    PARTS,
     Column,
+    Copies,
     Group,
     Random,
     Shuffled,
@@ -19,6 +20,7 @@ from scarf_lightning.data.splits import (
     Stratified,
     Time,
     cut_rows,
+    part_sizes,
 )  # fmt: skip
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
@@ -221,3 +223,49 @@ def test_copies_stay_in_one_part_and_promised_sizes_are_kept(
         distinct = [set(row[rows[table.is_labelled[rows]]]) for rows in rows_of(split)]
         assert sum(map(len, distinct)) == len(set.union(*distinct)), "no row has a copy with a label in another part"
     assert splitting.is_ragged(table) or len(set(map(sizes_of, splits))) == 1
+
+
+def one_by_one(copies: Copies, order: Any) -> list[list[int]]:
+    """The groups that test and validation take, by the words of the class: one group after the other."""
+    place = {row: position for position, row in enumerate(order.tolist())}
+    groups = sorted(range(len(copies.size)), key=lambda group: -place[copies.leader[group]])
+    units = [group for group in groups if copies.size[group] == 1]
+    reserved = units[len(units) - min(copies.n_reserved, len(units)) :]
+    groups = [group for group in groups if group not in reserved] + reserved
+    found = []
+    for room in copies.rooms[::-1]:
+        taken: list[int] = []
+        for group in groups:
+            if sum(copies.size[taken]) + copies.size[group] <= room:
+                taken.append(group)
+        groups = [group for group in groups if group not in taken]
+        found.append(sorted(taken))
+    return found
+
+
+@given(st.lists(st.integers(1, 9), min_size=30, max_size=120), seeds, st.integers(1, 3))
+def test_groups_are_taken_one_after_the_other_if_they_fit(n_times: list[int], seed: int, unit: int) -> None:
+    random = np.random.default_rng(seed)
+    alike = random.permutation(np.repeat(np.arange(len(n_times)), np.array(n_times) * unit))
+    copies, order = Copies.of(alike), random.permutation(len(alike))
+    part = copies.parts(order)
+    assert copies.unit % unit == 0
+    assert [np.unique(copies.group[part == number]).tolist() for number in (2, 1)] == one_by_one(copies, order)
+
+
+@given(st.lists(st.integers(1, 30), min_size=5, max_size=60), st.integers(0, 60), seeds)
+def test_exact_parts_are_exact_in_every_order(n_times: list[int], n_single: int, seed: int) -> None:
+    """The proof in the class, on orders that are drawn and on the two that are worst: large groups first, and last."""
+    n_times = [*n_times, *[1] * n_single]
+    alike = np.repeat(np.arange(len(n_times)), n_times)
+    copies, random = Copies.of(alike), np.random.default_rng(seed)
+    by_size = np.argsort(np.array(n_times)[alike], kind="stable")
+    for order in (by_size, by_size[::-1], *(random.permutation(len(alike)) for _ in range(5))):
+        n_rows = np.bincount(copies.parts(order), minlength=3) // copies.unit
+        assert not copies.is_exact or tuple(n_rows[1:]) == part_sizes(len(alike) // copies.unit)
+
+
+def test_no_rows_have_no_parts() -> None:
+    """A tenth of a number's values has no rows where the values around it are equal."""
+    none = np.empty(0, dtype=np.int64)
+    assert Copies.of(none).parts(none).tolist() == []

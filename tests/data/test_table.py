@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scarf_lightning.data.columns import ColumnReading
-from scarf_lightning.data.table import Column, Table
+from scarf_lightning.data.table import Column, Table, first_alike
 from scarf_lightning.errors import UsageError
 
 COLOURS = ["red", "blue", "red", None, "green", "blue", "red", "red", "green", "blue", None, "red"]
@@ -187,3 +189,24 @@ def test_what_cannot_be_used_is_refused_by_name(features: dict[str, Any], labels
     with pytest.raises(UsageError, match=rf"{message}.*\.$"):
         build(features, labels)
     assert build({"x": WHOLE[:10]}, LABELS[:10]).n_rows == 10, "ten rows are enough"
+
+
+def test_gaps_are_equal_and_so_are_zeros_of_both_signs() -> None:
+    values = np.array([[0.0, np.nan], [1.0, np.nan], [-0.0, np.nan], [0.0, 0.0], [0.0, -np.nan], [1.0, 0.0]])
+    assert first_alike(values).tolist() == [0, 1, 0, 3, 0, 5], "and columns in another order are other rows"
+
+
+@given(st.integers(0, 999), st.integers(1, 40), st.integers(1, 20))
+def test_the_first_equal_row_is_found(seed: int, n: int, width: int) -> None:
+    random, n_distinct = np.random.default_rng(seed), max(1, n // 3)
+    kinds = np.array([0.0, -0.0, 1.0, np.nan, 1e-300])
+    values = kinds[random.integers(5, size=(n_distinct, width))][random.integers(n_distinct, size=n)]
+    rows = [tuple("gap" if np.isnan(each) else each + 0.0 for each in row) for row in values.tolist()]
+    assert first_alike(values).tolist() == [rows.index(row) for row in rows]
+
+
+@pytest.mark.parametrize("column", [0, 7, 59])
+def test_rows_that_differ_in_one_column_alone_are_no_copies(column: int) -> None:
+    values = np.ones((4, 60))
+    values[2, column] = np.nextafter(1.0, 2.0)
+    assert first_alike(values).tolist() == [0, 0, 2, 0]

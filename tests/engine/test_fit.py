@@ -10,8 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
-from scarf_lightning.data.device_table import DeviceTable
+from scarf_lightning.data.datamodule import Batch, DeviceTable, Examples, StackDataModule
 from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import fit as fitting

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ..columns import Coded, Floats, floats, is_numeric
-from ..copies import TEST, TRAIN, VALIDATION
+from ..splits import TEST, TRAIN, VALIDATION
 from .frames import plain_column
 from .rules import floats_of, quantity_rule, text_of
 from .values import SECOND, since_epoch
