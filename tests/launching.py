@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from scarf_lightning.cli import running
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.jobs import read_job
+from scarf_lightning.sweeping.launchers import read_job
 from scarf_lightning.training.cell_loop import CellLoop
 
 Train = Callable[[Cell], object]

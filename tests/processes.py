@@ -16,7 +16,7 @@ from unittest.mock import patch
 import pandas as pd
 
 from scarf_lightning.results import load
-from scarf_lightning.results.files import UNFINISHED
+from scarf_lightning.results.records import UNFINISHED
 from tests.composing import ROOT
 
 TINY = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scarf_lightning.cli.tables import cell_table, sweep_table, title
+from scarf_lightning.cli.show import cell_table, sweep_table, title
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.screen import WIDTH_WITHOUT_TERMINAL, command_line, doing, escaped, screen, silent
 from tests.reporting.cell_results import a_cell, results_of

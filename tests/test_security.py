@@ -50,7 +50,7 @@ LOADERS = {"json", "yaml", "OmegaConf", "torch", "np", "pickle", "joblib"}
 """Those whose ``load`` reads a file."""
 READ_BY_THEM = {
     "cli/commands.py": {"read_text"},  # conf/ of the package
-    "cli/streams.py": {"open"},  # the null device
+    "cli/process.py": {"open"},  # the null device
     "data/sources/openml.py": {"read_text", "open"},  # the client's cache, by its checksums
     "data/sources/table_file.py": {"read_csv", "read_excel", "read_json", "read_table"},  # what `open_regular` opens
     "options/checking.py": {"loads"},  # a text that it has just made of values
@@ -60,15 +60,14 @@ READ_BY_THEM = {
     "reporting/making.py": {"read_text"},  # figures that it has just written, and the package's own files
     "reporting/style.py": {"read_bytes"},  # such a figure
     "results/claims.py": {"read_text"},  # the system
-    "results/files.py": {"open"},  # to sync
     "results/notes.py": {"open"},  # to write
     "results/loading.py": {"read_parquet"},
-    "results/records.py": {"loads"},
+    "results/records.py": {"loads", "open"},  # to sync
     "sweeping/compose.py": {"load"},  # conf/, and folders of --config-dir, which are code
     "sweeping/folders.py": {"load"},  # conf/, and the text of a sweep file, by OmegaConf's safe loader
 }
-"""Modules that call them: those below `results`, and those of sweep files, on bytes that `results.files.read_bytes` has
-read within limits."""
+"""Modules that call them: those below `results`, and those of sweep files, on bytes that `results.records.read_bytes`
+has read within limits."""
 
 
 def called_readers(file: Path) -> set[str]:

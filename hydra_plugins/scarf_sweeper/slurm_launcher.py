@@ -1,4 +1,4 @@
-"""Hydra's door to `scarf_lightning.sweeping.slurm`."""
+"""Hydra's door to `scarf_lightning.sweeping.launchers`."""
 
 from collections.abc import Sequence
 from typing import Any

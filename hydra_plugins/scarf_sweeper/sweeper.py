@@ -16,7 +16,7 @@ from .slurm_launcher import SlurmLauncher
 
 if TYPE_CHECKING:
     from scarf_lightning.sweeping.compose import Composer
-    from scarf_lightning.sweeping.jobs import Launch
+    from scarf_lightning.sweeping.workers import Launch
 
 PACKAGES = {"joblib": "hydra_plugins.hydra_joblib_launcher"}
 """Launchers of other packages, by name."""
@@ -68,10 +68,9 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        from scarf_lightning.cli.own_parts import check_before_training
-        from scarf_lightning.cli.running import load_training
+        from scarf_lightning.cli.process import ended_by_signals
+        from scarf_lightning.cli.running import check_before_training, load_training
         from scarf_lightning.cli.show import Terminal
-        from scarf_lightning.cli.signals import ended_by_signals
         from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.run import run
 
@@ -90,8 +89,7 @@ class ScarfSweeper(Sweeper):
     def launch(self, asked: list[str]) -> "Launch | None":
         """The way in which another launcher than Hydra's basic one starts jobs."""
         from scarf_lightning.options.checking import checked
-        from scarf_lightning.sweeping.jobs import launch_by
-        from scarf_lightning.sweeping.slurm import Slurm, SlurmOptions
+        from scarf_lightning.sweeping.launchers import Slurm, SlurmOptions, launch_by
 
         if self.launcher_name == "basic":
             return None

@@ -9,14 +9,12 @@ from omegaconf import DictConfig
 
 from ..errors import UsageError
 from ..screen import silent
-from ..sweeping.cell import Cell, distinct, survey
+from ..sweeping.cell import HOUR, Cell, distinct, plan_jobs, survey
 from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import composed_cell, expand
 from ..sweeping.overrides import overrides_of
-from ..sweeping.plan import HOUR, plan_jobs
 from ..sweeping.run import check_data
-from .own_parts import check_before_training, refuse_untaken
-from .running import sweeping, train_cell
+from .running import check_before_training, refuse_untaken, sweeping, train_cell
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,9 +20,7 @@ from ..importing import without_garbage_collection
 from ..sweeping.flags import MODES, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
-from .own_parts import refuse_untaken
-from .signals import Terminated, ended_by_signals
-from .streams import give_up_full_output, prepare_streams
+from .process import Terminated, ended_by_signals, give_up_full_output, prepare_streams
 
 if TYPE_CHECKING:
     from .report_command import WrittenReport
@@ -70,7 +68,7 @@ def run_train(arguments: list[str]) -> None:
 
         from ..sweeping.compose import OF_TODAY, named_plugins, offer
         from ..sweeping.overrides import parsed, spelled_out
-        from .running import sweeping, train_job
+        from .running import refuse_untaken, sweeping, train_job
 
     given = _parsed(arguments)
     plugins = named_plugins(given.overrides)

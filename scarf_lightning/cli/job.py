@@ -8,14 +8,14 @@ import os
 import sys
 from pathlib import Path
 
-from .signals import ended_by_signals
+from .process import ended_by_signals
 
 
 def main() -> None:
     """Train the job of this task."""
     with ended_by_signals():
         # Imported when signals are answered: the imports take seconds, and a task may be ended in them.
-        from ..sweeping.jobs import read_job
+        from ..sweeping.launchers import read_job
         from .running import load_training
 
         cells = read_job(Path(sys.argv[1]) / f"{int(os.environ['SLURM_ARRAY_TASK_ID']):05d}.json")

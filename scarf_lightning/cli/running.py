@@ -1,9 +1,10 @@
-"""Training by a sweeper of Hydra's, and the jobs of its launchers."""
+"""Before training, training by a sweeper of Hydra's, and the jobs of its launchers."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,16 @@ from ..errors import UsageError, unknown_name
 from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config
+from ..screen import screen
 from ..sweeping.cell import Cell
 from ..sweeping.compose import Composer, hydra_started, named_plugins, offer, search_path
 from ..sweeping.expand import ExpandedSweep, one_cell
-from ..sweeping.jobs import TrainCells, read_job
+from ..sweeping.folders import SweepFile
+from ..sweeping.launchers import read_job
 from ..sweeping.run import run
-from .own_parts import check_before_training
+from ..sweeping.workers import TrainCells
+from .process import ended_by_signals
 from .show import Terminal
-from .signals import ended_by_signals
 
 VALIDATION_ERROR = "validation_error"
 """The objective that uses no test row."""
@@ -137,3 +140,54 @@ def objective(cell: Cell, name: str) -> float:
     # An earlier run may have trained more trials than this one asks for.
     asked = trials["trial"] < cell.config.trials
     return float(trials[name][asked].mean())
+
+
+def refuse_untaken(plugins: Sequence[str]) -> None:
+    """Refuse a class of a user's modules that is meant as a part, and that no command could name.
+
+    Raises:
+        UsageError: a module cannot be imported, or the sentence on such a class.
+    """
+    if plugins:
+        # It imports torch, which the parts need anyway.
+        from .. import trying
+
+        trying.refuse_untaken(plugins)
+
+
+def check_before_training(cells: Sequence[Cell], sweep: SweepFile | None = None) -> None:
+    """Check the reference of a run, try the parts of a user's own that cells use, and their sweep file if it is one, in
+    silence if there is nothing to say.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    # A wrong reference is refused before hours of training, not by the report behind them.
+    if cells[0].config.reference is not None:
+        # Imports pandas.
+        from ..reporting.run_results import check_reference
+
+        check_reference(cells)
+    if sweep is not None and sweep.is_of_user:
+        check_sweep_file(sweep)
+    if not any(cell.config.plugins for cell in cells):
+        return
+    from ..trying import check_used
+
+    for note in check_used([cell.config for cell in cells]):
+        screen().say(note)
+
+
+def check_sweep_file(sweep: SweepFile) -> None:
+    """Check the drawings that a sweep file of the user's names.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    # Without it there are no drawings, and the report says so.
+    if not sweep.report or find_spec("matplotlib") is None:
+        return
+    # It imports matplotlib.
+    from ..reporting.drawings import read_drawings
+
+    read_drawings(sweep.report, str(sweep.file))

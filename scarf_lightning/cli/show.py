@@ -3,27 +3,31 @@
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 from ..errors import counted
 from ..importing import without_garbage_collection
-from ..reporting.names import asked_for
+from ..metrics import Metric, metrics
+from ..reporting.names import asked_for, override, setting_name, text_of
 from ..results import few_steps_note
 from ..screen import command_line, screen
-from ..sweeping.cell import Cell, State, survey
+from ..sweeping.cell import Cell, State, sentences, survey
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.plan import sentences
 from ..sweeping.workers import Tell
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
+    from ..reporting.cell_results import CellResults
     from ..reporting.questions import Answers
+
 
 LONGEST_TABLE = 200
 """Cells above which a run has no table on the screen; its report has one."""
@@ -31,6 +35,14 @@ BUSY_AT_MOST = 0.02
 """The share of a core that watching a sweep may take."""
 SECONDS_BETWEEN_LINES = 60.0
 """Seconds between lines of text, if the output is no terminal."""
+LEADING = ("dataset", "pretrain", "method")
+"""The axes that every title names."""
+MOST_OPTIONS = 5
+"""Options that have a column each; more share one column."""
+INTERVAL = "95 % interval"
+UNKNOWN = "–"
+NARROW = 100
+"""Characters below which a terminal is narrow."""
 
 
 class Terminal:
@@ -93,8 +105,6 @@ def _say(sentences: Sequence[str], *, stderr: bool = False) -> None:
 
 def _title(answers: "Answers", cells: Sequence[Cell], n_skipped: int) -> str:
     """The title of the table: the options that the user has set and all cells share."""
-    from .tables import shared_trials, title
-
     set_options = [name for cell in cells for name in asked_for(cell.overrides)]
     shared = title(answers.results, set_options)
     recipes = {cell.config.recipe for cell in cells}
@@ -111,8 +121,6 @@ def _title(answers: "Answers", cells: Sequence[Cell], n_skipped: int) -> str:
 
 def _show_table(answers: "Answers", first: Cell) -> None:
     """Print the one table of a run."""
-    from .tables import cell_table, sweep_table
-
     results, metric = answers.results, answers.options.measure
     if len(results.cells) > LONGEST_TABLE:
         subject = f"sweeps={first.config.sweeps}" if first.config.sweeps else f"results={first.results}"
@@ -191,3 +199,110 @@ class SweepProgress:
             self.look([cell for cell in self._cells if cell.state is not State.FINISHED])
             # A look at thousands of cells takes long, so the next one waits in proportion.
             self._ended.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
+
+
+def title(results: "CellResults", names: Iterable[str]) -> str:
+    """The values that all cells share, of the axes in every title and of the options that the user has set."""
+    shared = []
+    for name in dict.fromkeys((*LEADING, *names)):
+        # A cell that does not use an option shares it with those that do.
+        used = [row[name] for row in results.rows.values() if row.get(name) is not None]
+        if len(set(map(text_of, used))) == 1:
+            shared.append(override(name, used[0]))
+    return ", ".join(shared)
+
+
+def cell_table(results: "CellResults", chosen: Metric) -> Table:
+    """Each metric of the only cell over its trials, the chosen one first, then epochs and seconds."""
+    from ..reporting.cell_results import PHASES
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("", "mean", INTERVAL, "trials"):
+        table.add_column(heading, justify="right" if heading else "left")
+    (cell,) = results.rows
+    trials = results.trials
+    # The sort is stable: behind the chosen metric, the others keep their usual order.
+    for metric in sorted(metrics(), key=lambda metric: metric != chosen):
+        if n := trials[metric.name].count():
+            table.add_row(metric.label, *_in_words(results, cell, metric), str(n))
+    # Means are those of the other trials, so a reader must see how many are missing from them.
+    if trials["diverged"].any():
+        table.add_row("diverged, without metrics", "", "", str(trials["diverged"].sum()))
+    table.add_section()
+    for phase in PHASES:
+        epochs, seconds = trials[f"{phase}_epochs"], trials[f"{phase}_seconds"]
+        if n := epochs.count():
+            table.add_row(f"{phase} epochs (median)", f"{epochs.median():g}", "", str(n))
+            table.add_row(f"{phase} seconds (all trials)", f"{seconds.sum():.1f}", "", str(n))
+    return table
+
+
+def sweep_table(results: "CellResults", chosen: Metric) -> Table:
+    """A line for each cell: the options in which the cells differ, then what came out.
+
+    `title` and `shared_trials` give what all cells have in common. Columns without a value are left out, as the epochs
+    of other libraries' models.
+    """
+    columns = list(results.different)
+    if results.cells["dataset"].nunique() > 1:
+        columns = ["dataset", *columns]
+    options, outcomes = [], []
+    for cell, row in results.rows.items():
+        # A column each would be a letter wide.
+        if len(columns) > MOST_OPTIONS:
+            options.append({"options": setting_name(row, columns)})
+        else:
+            options.append({name: "" if row.get(name) is None else text_of(row[name]) for name in columns})
+        outcomes.append(_outcome(results, cell, chosen))
+    # The sentence above the table says how many trials each cell has.
+    if shared_trials(results) is not None:
+        for outcome in outcomes:
+            del outcome["trials"]
+    filled = [name for name in outcomes[0] if {outcome[name] for outcome in outcomes} - {"", UNKNOWN}]
+    # Two blanks between columns in place of three, so that the table of an ablation fits 80 characters.
+    padding = 0, 1, 0, 0 if screen().width < NARROW else 1
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding)
+    for name in options[0]:
+        table.add_column(name, overflow="fold")
+    for name in filled:
+        table.add_column(name, justify="right", overflow="fold", no_wrap=name == INTERVAL)
+    for option, outcome in zip(options, outcomes, strict=True):
+        table.add_row(*option.values(), *(outcome[name] for name in filled))
+    return table
+
+
+def _outcome(results: "CellResults", cell: int, chosen: Metric) -> dict[str, str]:
+    """What came out of a cell, by the headings of its columns."""
+    from ..reporting.cell_results import PHASES, SECONDS
+
+    trials = results.trials_of(cell)
+    mean, interval = _in_words(results, cell, chosen)
+    n_diverged = trials["diverged"].sum()
+    outcome = {
+        "trials": f"{len(trials)}, {n_diverged} diverged" if n_diverged else str(len(trials)),
+        chosen.label: mean if len(trials) else "not finished",
+        INTERVAL: interval,
+    }
+    for phase in PHASES:
+        epochs = trials[f"{phase}_epochs"]
+        outcome[f"{phase} epochs"] = f"{epochs.median():g}" if epochs.count() else ""
+    return outcome | {"seconds": f"{trials[list(SECONDS)].sum().sum():.1f}" if len(trials) else ""}
+
+
+def shared_trials(results: "CellResults") -> int | None:
+    """The number of trials, if all cells have the same number and none diverged."""
+    numbers = set(results.cells["finished"])
+    # Where no cell has a trial, the table says so of each.
+    if len(numbers) > 1 or numbers == {0} or results.trials["diverged"].any():
+        return None
+    return int(numbers.pop())
+
+
+def _in_words(results: "CellResults", cell: int, metric: Metric) -> tuple[str, str]:
+    """The mean of a cell's metric, and its interval, as far as they are known."""
+    from ..reporting.levels import level_of
+
+    mean, low, high = level_of(results, cell, metric)
+    # All trials may have diverged; too few, or a fixed split without predictions, give a mean alone.
+    interval = UNKNOWN if math.isnan(low) else f"{metric.plain(low)} to {metric.plain(high)}"
+    return ("", "") if math.isnan(mean) else (metric.plain(mean), interval)

@@ -12,8 +12,7 @@ from ..data.preprocessing import Preprocessing
 from ..errors import UsageError, unknown_name
 from ..options import load_plugins
 from ..options.settings import expanded
-from ..results.files import DamagedRecordError
-from ..results.records import WEIGHTS, parsed, read_file, read_record
+from ..results.records import WEIGHTS, DamagedRecordError, parsed, read_file, read_record
 from ..version import __version__
 from .cell_models import Phase, model_of_cell
 from .checks import check_arrays, check_imported

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from ..results.files import DamagedRecordError, temporary
-from ..results.records import WEIGHTS, as_safetensors, read_record, write_record
+from ..results.records import WEIGHTS, DamagedRecordError, as_safetensors, read_record, temporary, write_record
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

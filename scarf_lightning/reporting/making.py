@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ..errors import UsageError, counted
 from ..metrics import Metric
 from ..results import Row, source_commit
-from ..results.files import UNFINISHED, DamagedRecordError, read_bytes, refuse_links, write_whole
+from ..results.records import UNFINISHED, DamagedRecordError, read_bytes, refuse_links, write_whole
 from ..screen import escaped
 from ..version import __version__
 from .answer import answer_sections

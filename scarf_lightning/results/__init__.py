@@ -8,7 +8,6 @@ from .claims import (
     is_claimed,
     work_under_claims_of,
 )
-from .files import DamagedRecordError, check_folder, write_whole
 from .identity import (
     SCIENCE_VERSION,
     columns,
@@ -43,7 +42,7 @@ from .notes import (
     read_looks,
 )
 from .pretrained import PretrainedTrial, PretrainingStore
-from .records import Row
+from .records import DamagedRecordError, Row, check_folder, write_whole
 from .store import CellStore, Predictions, StackRecord, Stored, read_cell, source_commit
 
 __all__ = (

@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from .files import refuse_links, remove, surely, temporary
+from .records import refuse_links, remove, surely, temporary
 
 FOLDER = "claim"
 TOKEN = re.compile(r"(?P<pid>\d{1,9})\.(?P<started>\w+)\.(?P<space>\w+)\.\w+", re.ASCII)

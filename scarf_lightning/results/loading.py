@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import RecordWarning, UsageError, counted
 from ..metrics import METRICS
 from ..options.settings import expanded
-from .files import DamagedRecordError
 from .identity import NOT_OPTIONS, SCIENCE_VERSION, with_reading
-from .records import PREDICTIONS, WEIGHTS, Arrays, Fields, Row, from_json, parsed, read_file
+from .records import PREDICTIONS, WEIGHTS, Arrays, DamagedRecordError, Fields, Row, from_json, parsed, read_file
 from .store import (
     CURVE,
     CURVES,

@@ -21,8 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import UsageError, explained
-from .files import DamagedRecordError, read_bytes, refuse_links, write_whole
-from .records import MOST_JSON, Row, fields_of, from_json, read_sealed, sealed
+from .records import (
+    MOST_JSON,
+    DamagedRecordError,
+    Row,
+    fields_of,
+    from_json,
+    read_bytes,
+    read_sealed,
+    refuse_links,
+    sealed,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -17,8 +17,17 @@ from typing import Any
 
 from ..errors import UsageError
 from .claims import Claim, LostClaimError
-from .files import DamagedRecordError, refuse_links, temporary
-from .records import WEIGHTS, Row, as_safetensors, fields_of, read_file, read_record
+from .records import (
+    WEIGHTS,
+    DamagedRecordError,
+    Row,
+    as_safetensors,
+    fields_of,
+    read_file,
+    read_record,
+    refuse_links,
+    temporary,
+)
 from .store import Damage, Store
 
 GIGABYTE = 1e9

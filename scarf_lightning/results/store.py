@@ -33,21 +33,15 @@ from numpy.typing import NDArray
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import PROBES, metrics
 from .claims import Claim, claim, folder_time
-from .files import (
-    DamagedRecordError,
-    OtherVersionError,
-    refuse_links,
-    remove_unfinished,
-    set_aside,
-    write_whole,
-)
 from .identity import fingerprint
 from .records import (
     LARGE,
     PREDICTIONS,
     WEIGHTS,
     Arrays,
+    DamagedRecordError,
     Files,
+    OtherVersionError,
     Row,
     as_safetensors,
     check_contents,
@@ -57,9 +51,13 @@ from .records import (
     read_record,
     read_sealed,
     record_folders,
+    refuse_links,
+    remove_unfinished,
     sealed,
+    set_aside,
     table_of,
     write_record,
+    write_whole,
 )
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ..errors import UsageError, unknown_name
 from ..options.checking import checked
 from ..options.settings import expanded
-from ..results.files import DamagedRecordError, read_bytes
+from ..results.records import DamagedRecordError, read_bytes
 
 PACKAGE = Path(__file__).parents[1]
 OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")

@@ -14,12 +14,10 @@ from ..options.combinations import check_target
 from ..options.plugins import check_loggers
 from ..results import check_folder, forget_failure, known_data
 from ..screen import doing, screen
-from .cell import Cell, State, distinct, named, stores_of, survey
+from .cell import Cell, State, distinct, named, plan_jobs, stores_of, survey, unfinished
 from .expand import ExpandedSweep
-from .jobs import Launch, LoadTraining
-from .plan import plan_jobs, unfinished
-from .slurm import Detached
-from .workers import Tell, Workers, crew
+from .launchers import Detached
+from .workers import Launch, LoadTraining, Tell, Workers, crew
 
 if TYPE_CHECKING:
     from ..data.table import Table

@@ -5,6 +5,15 @@ run pays for the imports once, however many workers it has.
 
 A worker that is killed loses the stack that it trained. The run names it and forks another one in its place; the
 others train on. Each has a pipe of its own, whose end is the end of the worker.
+
+What is long for one worker is divided by trials: a job pre-trains its trials once, and trains them in each cell. ::
+
+    run      claims the cells of a job and their pre-training -----------> gives the claims back
+    worker     trials 0 to 9 of each cell     trials of another job
+    worker     trials 10 to 19 of each cell   ...
+
+Other processes see the claims and wait. Trials of a worker that dies are missing in the store, and the run launches
+their cells again.
 """
 
 import io
@@ -26,15 +35,21 @@ from ..machine import end_openmp_threads, end_with_parent, ending, free_memory, 
 from ..options import Config
 from ..results import work_under_claims_of
 from ..screen import screen
-from .cell import Cell
-from .jobs import TrainCells, can_be_divided, divided
-from .plan import START_UP, Job
+from .cell import START_UP, Cell, Job, stores_of
 
 BYTES_A_WORKER = 600_000_000
 """Memory of a worker that trains a table of usual size."""
+LONG = 0.25
+"""A job is divided that takes longer than this share of the shortest time in which all workers can end."""
 PATIENCE = 2.0
 """Seconds in which a worker may give its claims back before it is killed."""
 
+Launch = Callable[[Sequence[Job]], None]
+"""Trains jobs, and returns when all have ended. Results are in the store."""
+TrainCells = Callable[[Sequence[Cell], Sequence[int] | None], None]
+"""Trains cells one after the other in this process, all their trials or some of them."""
+LoadTraining = Callable[[], TrainCells]
+"""Imports torch and Lightning, and returns what trains."""
 Tell = Callable[[Cell], None]
 """Is told each cell of a run that has ended, by whoever trains it; a cell may end in several jobs."""
 
@@ -66,6 +81,50 @@ def crew(config: Config, jobs: Sequence[Job]) -> Sequence[int | None]:
     if n_jobs < wanted:
         n_jobs = sum(len(job.missing) if can_be_divided(job) else 1 for job in jobs)
     return [None] * max(1, min(wanted, n_jobs))
+
+
+def divided(jobs: Sequence[Job], n_workers: int, claims: ExitStack) -> list[Job]:
+    """The jobs, with a part for each worker in place of one that would keep a worker busy alone. The cells of such a
+    job are claimed for as long as the ``claims`` last."""
+    shortest = sum(job.seconds for job in jobs) / n_workers
+    parts, whole = list[Job](), list[Job]()
+    for job in jobs:
+        trials = job.missing
+        number = min(n_workers, len(trials)) if job.seconds > LONG * shortest else 1
+        if number > 1 and can_be_divided(job) and _claim(job, claims):
+            for n in range(number):
+                own = trials[len(trials) * n // number : len(trials) * (n + 1) // number]
+                parts.append(replace(job, trials=own))
+        else:
+            whole.append(job)
+    return parts + whole
+
+
+def can_be_divided(job: Job) -> bool:
+    """True if workers may divide the trials of a job: no number depends on it, and no logger shows live curves, which
+    are a process' own."""
+    # It imports torch, which the checks before training have imported.
+    from ..engine.hardware import is_exact
+
+    return all(not cell.config.logger.views and is_exact(cell.config.trainer) for cell in job.cells)
+
+
+def _claim(job: Job, claims: ExitStack) -> bool:
+    """Claim the cells of a job and their pre-training; false if another process has one of them, or the data cannot be
+    read, which their training will note."""
+    for cell in job.cells:
+        if cell.data is None:
+            try:
+                cell.learn(cell.source.read().table)
+            except UsageError:
+                return False
+    for store in stores_of(job.cells):
+        # A worker that trains the job whole does so under the claims that the run has got.
+        if claims.enter_context(store.claim()) is None:
+            return False
+        for sentence in store.mend():
+            screen(stderr=True).say(sentence)
+    return True
 
 
 class Worker:

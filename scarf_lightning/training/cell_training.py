@@ -22,9 +22,13 @@ says, counted from trial 0, of which the wanted ones are kept. With blocks of fi
 - 10 and 11, the end and f: `fitting.fit` and `Fit.part`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
 
 from ..corruption import check_kept
 from ..data.splits import Splitting
@@ -48,14 +52,14 @@ from ..options.combinations import (
 )
 from ..pretexts import rows_and_views
 from ..randomness import Streams
-from ..results import CellStore, PretrainingStore, columns
+from ..results import CellStore, Claim, PretrainedTrial, PretrainingStore, columns
 from ..sweeping.folders import recipe_options
 from .folds import check_folds, train_by_folds
-from .pretraining import add, cached, joined
 from .trained_stack import TrainedStack, package_versions
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 """Given a phase and the records of its latest epoch, one for each trial that still trains."""
@@ -282,15 +286,15 @@ class CellTraining:
             return stack.pretrain(settings, pretext)
         together = list(stack.trials)
         diverged = set[int]()
-        with cached(together, self.pretrained) as (kept, claim):
+        with _cached(together, self.pretrained) as (kept, claim):
             to_train = [trial for trial in together if trial not in kept]
             if to_train:
                 # Numbers that depend on the stack are those of a whole block.
                 if self.hardware.promise is Promise.FIXED:
                     to_train = together
                 missing = stack if to_train == together else self.stack(to_train)
-                diverged = add(kept, missing.pretrain(settings, pretext), to_train, self.pretrained, claim)
-        return joined(together, kept, diverged, stack.steps_per_epoch(settings))
+                diverged = _keep(kept, missing.pretrain(settings, pretext), to_train, self.pretrained, claim)
+        return _joined(together, kept, diverged, stack.steps_per_epoch(settings))
 
     def _watch(self, phase: str, stopping: TrialStopping) -> list[Watcher]:
         """The watchers that show a fit."""
@@ -315,3 +319,65 @@ class Telling(Watcher):
 
     def after_epoch(self) -> None:
         self.tell(self.phase, self.stopping.curves[-1].records())
+
+
+@contextmanager
+def _cached(
+    trials: Sequence[int], store: PretrainingStore
+) -> Iterator[tuple[dict[int, PretrainedTrial], Claim | None]]:
+    """The pre-trainings that a cache has of trials. Within the context it is claimed if it lacks some, and another
+    process that wants the same ones waits."""
+    kept = store.load(trials)
+    if len(kept) == len(trials):
+        yield kept, None
+        return
+    with store.claim(waits=True) as claim:
+        # Another process may have trained them while this one waited for the claim.
+        yield store.load(trials), claim
+
+
+def _keep(
+    kept: dict[int, PretrainedTrial], fit: Fit, trials: Sequence[int], store: PretrainingStore, claim: Claim | None
+) -> set[int]:
+    """Take what was trained: of a block those trials that the cache lacks. Returns the trials that have diverged."""
+    added = [each for each in _pretrained_trials(fit, trials) if each.trial not in kept]
+    diverged = {trial for trial, is_lost in zip(trials, fit.diverged, strict=True) if is_lost and trial not in kept}
+    kept |= {each.trial: each for each in added}
+    # A diverged trial has no weights that another cell could start from.
+    store.add([each for each in added if each.trial not in diverged], claim)
+    return diverged
+
+
+def _joined(
+    trials: Sequence[int], kept: Mapping[int, PretrainedTrial], diverged: Collection[int], steps_per_epoch: int
+) -> Fit:
+    """All trials as one fit, in this order."""
+    each = [kept[trial] for trial in trials]
+    epochs = np.array([one.epochs for one in each])
+    return Fit(
+        weights={name: torch.from_numpy(np.stack([one.weights[name] for one in each])) for name in each[0].weights},
+        epochs=epochs,
+        # The cache keeps no steps: of one pre-training every epoch has as many.
+        steps=epochs * steps_per_epoch,
+        best_epochs=np.array([one.best_epoch for one in each]),
+        seconds=np.array([one.seconds for one in each]),
+        curves=[record for one in each for record in one.curve],
+        diverged=np.array([trial in diverged for trial in trials]),
+    )
+
+
+def _pretrained_trials(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
+    """The parts of a fit that each of its trials has, as the cache keeps them."""
+    # To the host at once: a copy for each trial would wait for the device each time.
+    weights = {name: weight.cpu().numpy() for name, weight in fit.weights.items()}
+    return [
+        PretrainedTrial(
+            trial=trial,
+            weights={name: weight[position] for name, weight in weights.items()},
+            epochs=int(fit.epochs[position]),
+            best_epoch=int(fit.best_epochs[position]),
+            seconds=float(fit.seconds[position]),
+            curve=[record for record in fit.curves if record["trial"] == trial],
+        )
+        for position, trial in enumerate(trials)
+    ]

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.cli import job, running
-from scarf_lightning.cli.signals import Terminated
-from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.jobs import write_jobs
-from scarf_lightning.sweeping.plan import Job
+from scarf_lightning.cli.process import Terminated
+from scarf_lightning.sweeping.cell import Cell, Job
+from scarf_lightning.sweeping.launchers import write_jobs
 from tests.cells import finish, some_cell
 
 Train = Callable[[Sequence[Cell]], None]

@@ -12,8 +12,8 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import PretrainedTrial, PretrainingStore, pretraining_identity
 from scarf_lightning.results.claims import claim
-from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.pretrained import GIGABYTE, WEIGHTS, evict
+from scarf_lightning.results.records import UNFINISHED
 from tests.cells import DATA_HASH, some_config, some_pretrained
 
 

@@ -9,8 +9,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from scarf_lightning.results import CellStore, fingerprint, identity
-from scarf_lightning.results.files import UNFINISHED
-from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
+from scarf_lightning.results.records import SCHEMA_VERSION, UNFINISHED, WEIGHTS
 from scarf_lightning.results.store import Description, read_cell
 from tests.cells import DATA_HASH, described, some_config, some_record
 from tests.results.sealing import close, flip, reseal

@@ -10,9 +10,9 @@ from scarf_lightning.engine import hardware
 from scarf_lightning.estimators import load_model
 from scarf_lightning.options import read
 from scarf_lightning.results import is_claimed, load
-from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.jobs import divided, forget, read_job, write_jobs
-from scarf_lightning.sweeping.plan import Job, plan_jobs
+from scarf_lightning.sweeping.cell import Cell, Job, plan_jobs, survey
+from scarf_lightning.sweeping.launchers import forget, read_job, write_jobs
+from scarf_lightning.sweeping.workers import divided
 from tests.cells import finish, some_cell
 from tests.processes import TINY, assert_equal_rows, in_the_way, started, train
 from tests.processes import ended as ended_process

@@ -31,7 +31,7 @@ from scarf_lightning.results import (
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
-from scarf_lightning.sweeping.jobs import launch_by
+from scarf_lightning.sweeping.launchers import launch_by
 from scarf_lightning.sweeping.run import run
 from tests.cells import DATA_HASH, finish, some_cell, some_pretrained
 from tests.launching import FakeLauncher, Train

@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping import slurm
-from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.jobs import read_job
-from scarf_lightning.sweeping.plan import Job
-from scarf_lightning.sweeping.slurm import Detached, Slurm, SlurmOptions, is_in_queue
+from scarf_lightning.sweeping import launchers as slurm
+from scarf_lightning.sweeping.cell import Cell, Job
+from scarf_lightning.sweeping.launchers import Detached, Slurm, SlurmOptions, is_in_queue, read_job
 from tests.cells import finish, some_cell
 
 SCRIPT = """\

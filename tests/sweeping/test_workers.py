@@ -17,8 +17,7 @@ from scarf_lightning.engine import hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import TrainerSettings
 from scarf_lightning.sweeping import workers
-from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.plan import Job, plan_jobs
+from scarf_lightning.sweeping.cell import Cell, Job, plan_jobs, survey
 from scarf_lightning.sweeping.workers import Workers, crew
 from tests.cells import some_cell, some_config
 from tests.processes import is_alive, soon

@@ -25,9 +25,8 @@ from scarf_lightning.results import (
     read_failure,
 )
 from scarf_lightning.screen import Screen
-from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.cell import Cell, Job, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep
-from scarf_lightning.sweeping.plan import Job
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.training.cell_loop import CellLoop
 from tests.composing import cells_of, config_of

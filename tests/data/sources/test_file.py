@@ -16,7 +16,7 @@ from scarf_lightning.data.sources import FileSource, open_source
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.expand import ExpandedSweep
-from scarf_lightning.sweeping.jobs import launch_by
+from scarf_lightning.sweeping.launchers import launch_by
 from scarf_lightning.sweeping.run import run
 from tests.composing import cells_of
 

@@ -1,4 +1,6 @@
-"""Slurm: the jobs of a run are dealt out to the tasks of a job array, and the command waits until all have ended.
+"""Jobs that other processes than our workers train, on any machine: by a launcher of Hydra's, or by Slurm.
+
+Slurm deals out the jobs of a run to the tasks of a job array, and the command waits until all have ended::
 
     chunks/<name>/00000.json ...    the cells of each task
     chunks/<name>/<task>.log        what it printed
@@ -8,23 +10,32 @@ says which cells are finished, so no accounting is needed: what a task left, bec
 pre-empted, is in the next array.
 """
 
+import json
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from uuid import uuid4
+
+from hydra.core.utils import JobStatus
+from hydra.plugins.launcher import Launcher
 
 from ..errors import UsageError, counted
+from ..options import load_plugins, read
 from ..options.option import Options, option
 from ..results import fingerprint, write_whole
+from ..results.records import read_json
 from ..screen import screen
-from .cell import State, survey
-from .jobs import FOLDER, forget, write_jobs
-from .plan import MINUTE, Job
+from .cell import MINUTE, Cell, Job, State, survey
+from .overrides import hydra_text
 
+FOLDER = "chunks"
+"""Of the files of jobs, in that of the results."""
 MINUTES_AT_LEAST, TIMES_AS_LONG = 30, 3
 """The time limit of a task at least, and over the time that the plan expects: it may be wrong, and a node slower."""
 MOST_TASKS = 1000
@@ -166,3 +177,56 @@ def slurm(program: str, *arguments: str) -> str:
     if ran.returncode != 0:
         raise UsageError(f"{program}: {ran.stderr.strip()}")
     return ran.stdout
+
+
+def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
+    """Launch jobs by a launcher of Hydra's.
+
+    Raises:
+        Exception: that of a job that was killed or never started.
+    """
+    folder = jobs[0].cells[0].results / FOLDER / uuid4().hex
+    try:
+        files = write_jobs(jobs, folder)
+        asked = [[f"chunk.file={hydra_text(str(file))}"] for file in files]
+        returned = launcher.launch(asked, initial_job_idx=0)
+    finally:
+        forget(folder)
+    for each in returned:
+        # A cell that fails is noted in the store and ends no job, so here the job itself went wrong.
+        if each.status == JobStatus.UNKNOWN:
+            raise RuntimeError("a job did not finish")
+        # Asking for it raises the error of a job that failed.
+        each.return_value  # noqa: B018
+
+
+def write_jobs(jobs: Sequence[Job], folder: Path) -> list[Path]:
+    """Write a file a job, ``00000.json`` the first, into a folder of the results that every machine can read."""
+    files = []
+    for number, job in enumerate(jobs):
+        # Absolute, since a job may start in another folder.
+        file = folder.absolute() / f"{number:05d}.json"
+        told = []
+        for cell in job.cells:
+            told.append([cell.overrides, asdict(cell.config), cell.is_alone, cell.name, cell.group])
+        write_whole(file, json.dumps({"cells": told}))
+        files.append(file)
+    return files
+
+
+def forget(folder: Path) -> None:
+    """Remove the files of jobs that nobody trains any more."""
+    shutil.rmtree(folder, ignore_errors=True)
+    # Another sweep may have jobs here.
+    with suppress(OSError):
+        folder.parent.rmdir()
+
+
+def read_job(file: Path) -> list[Cell]:
+    """The cells of a job, whose plugins are imported."""
+    cells = []
+    for overrides, config, *named in read_json(file)["cells"]:
+        # The command that wrote the file has named them: it is a message to its own job.
+        load_plugins(config["plugins"])
+        cells.append(Cell(tuple(overrides), read(config), *named))
+    return cells

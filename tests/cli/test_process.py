@@ -1,13 +1,16 @@
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scarf_lightning.cli.signals import Terminated, ended_by_signals
+from scarf_lightning.cli.process import Terminated, ended_by_signals
+from tests.processes import environment
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 IN_VAIN = 10.0
@@ -117,3 +120,75 @@ def test_other_threads_which_get_no_signals_are_left_alone() -> None:
     thread.join()
 
     assert handlers == [before]
+
+
+SAYS = """
+import sys
+from pathlib import Path
+from scarf_lightning.cli.commands import answered
+
+
+def speak(arguments):
+    sys.stderr.write("Reading \\u2026\\n")
+    for line in range(int(arguments[0])):
+        print("0.3 \\u2013 0.5, \\u2212\\u00d7\\u00b1 \\u4e2d")
+    with open("kept", "w") as file:
+        file.write(str(file.fileno()))
+
+
+sys.exit(answered(speak, sys.argv[1:]))
+"""
+
+
+def shell(redirected: str, folder: Path, lines: int = 1, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """A command whose streams the shell redirects."""
+    command = f'"{sys.executable}" -c "$SAYS" {lines} {redirected}'
+    variables = environment() | {"SAYS": SAYS, "PYTHONUTF8": "0", **variables}
+    return subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=variables, capture_output=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        ("utf-8", "0.3 – 0.5, −×± 中\n".encode()),
+        ("latin-1", b"0.3 ? 0.5, ?\xd7\xb1 ?\n"),
+        ("ascii", b"0.3 ? 0.5, ??? ?\n"),
+    ],
+)
+def test_signs_that_a_stream_lacks_are_written_in_others(encoding: str, expected: bytes, tmp_path: Path) -> None:
+    ran = shell("", tmp_path, PYTHONIOENCODING=encoding)
+    assert (ran.returncode, ran.stdout) == (0, expected)
+    assert ran.stderr == ("Reading …\n" if encoding == "utf-8" else "Reading ?\n").encode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("redirected", ["2>&-", ">&-", "<&-", "<&- >&- 2>&-"])
+def test_a_command_does_its_work_whatever_stream_is_closed(redirected: str, tmp_path: Path) -> None:
+    assert shell(redirected, tmp_path).returncode == 0
+    with (tmp_path / "kept").open() as kept:
+        assert int(kept.read()) > 2, "a file of ours has no number of a stream"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_output_is_a_sentence(unbuffered: str, tmp_path: Path) -> None:
+    ran = shell(">/dev/full", tmp_path, PYTHONUNBUFFERED=unbuffered)
+    assert (ran.returncode, ran.stderr.decode().splitlines()[1:]) == (1, ["No space left on device."])
+
+
+def test_output_that_nobody_reads_ends_with_the_status_of_sigpipe(tmp_path: Path) -> None:
+    ran = shell("| head -1", tmp_path, lines=100_000)
+    assert ran.returncode == 141
+    assert ran.stderr == "Reading …\n".encode()
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.slow
+def test_what_hydra_logs_and_nobody_reads_is_no_error_of_its_log(tmp_path: Path) -> None:
+    script = "import sys; from scarf_lightning.cli.commands import train; sys.exit(train())"
+    command = f"\"{sys.executable}\" -c '{script}' --info all | true"
+    ran = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, env=environment(), capture_output=True
+    )
+    assert ran.stderr == b""

@@ -1,5 +1,8 @@
-"""Signals that end a process: a scheduler's SIGTERM, and Ctrl-C."""
+"""What is done to a command from outside: signals that end it, and streams that are closed or that nobody reads."""
 
+import io
+import logging
+import os
 import signal
 import sys
 import threading
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+
 
 SOON = 0.05
 """Seconds after which a signal that was lost is sent again."""
@@ -85,3 +89,33 @@ def _ended_by(error: BaseException) -> BaseException | None:
     while behind is not None and not isinstance(behind, signal_errors):
         behind = behind.__context__
     return behind
+
+
+NAMES = ("stdin", "stdout", "stderr")
+"""In the order of their numbers."""
+
+
+def prepare_streams() -> None:
+    """Open streams that are closed, and write signs that a stream lacks in others."""
+    for number, name in enumerate(NAMES):
+        if getattr(sys, name) is None:
+            # The lowest number that is free, which is that of the closed stream.
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        # A notebook, or a test, has streams of its own. A pipe shows a line when it is written.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True, errors="replace")
+    # Hydra logs what its flags show, and logging would complain of each line that nobody reads.
+    logging.raiseExceptions = False
+
+
+def give_up_full_output() -> None:
+    """Write nothing more to a standard output that takes nothing, as on a full disk or where nobody reads it.
+
+    Python would flush what is left of it at the end, complain, and exit with status 120.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

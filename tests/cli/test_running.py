@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.cli import commands, own_parts
-from scarf_lightning.cli.own_parts import check_sweep_file
+from scarf_lightning.cli import commands, running
+from scarf_lightning.cli.running import check_sweep_file
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.folders import read_sweep
 from tests.processes import here
@@ -46,7 +46,7 @@ def test_known_names_are_taken(folder: Path) -> None:
 
 
 def test_without_matplotlib_drawings_are_not_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_parts, "find_spec", lambda name: None)
+    monkeypatch.setattr(running, "find_spec", lambda name: None)
     check("report: [{draw: nope}]")
 
 
@@ -67,5 +67,5 @@ def test_a_sweep_without_drawings_of_the_users_plans_without_matplotlib(folder: 
         "with redirect_stdout(sys.stderr): status = commands.train()\nassert status == 0"
     )
     imported = imported_in_a_process(code)
-    assert "scarf_lightning.sweeping.plan" in imported
+    assert "scarf_lightning.sweeping.cell" in imported
     assert not {"matplotlib", "scarf_lightning.trying"} & imported
