@@ -1,7 +1,8 @@
-"""One fit of a stack by Lightning's trainer, and its result."""
+"""One fit of a stack: Lightning's trainer, the loop inside of its one batch, and the result."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,19 +13,19 @@ from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data.datamodule import StackDataModule
-from .captured import capture_of, foreign_part
+from ..data.datamodule import Batch, StackDataModule
+from .captured import Capture, Captured, capture_of, foreign_part
 from .hardware import Hardware, own_torch
-from .lifting import load_state, part_of
-from .loop import StackLoop, Watcher
-from .stack_modules import StackModule
-from .stopping import TrialStopping
+from .lifting import load_state, part_of, state
+from .stack_modules import StackModule, clip_each_trial
+from .watching import TrialStopping, Watch, Watcher
 
 PER_TRIAL = ("epochs", "steps", "best_epochs", "seconds", "diverged")
 """The fields of `Fit` that are arrays ``(T,)``."""
-
-Watch = Callable[[str, TrialStopping], list[Watcher]]
-"""Given a phase's name and its early stopping: watchers that show its progress."""
+LEAVING_SHARE = 1 / 3
+"""Trials leave captured steps when more than this share of them has stopped, so that few shapes are captured."""
+WARM_UPS = 3
+"""Steps of a shape before it is captured: the optimiser makes its moments in the first."""
 
 
 @dataclass(frozen=True)
@@ -190,3 +191,246 @@ def _trainer(hardware: Hardware, n_validations: int, datamodule: StackDataModule
         # Weights kept from an inference tensor could not be trained further.
         inference_mode=False,
     )
+
+
+class StackLoop(pl.LightningModule):
+    """Trains T networks, each until it stops by itself.
+
+    Lightning's hooks around a batch and an epoch take 2.3 ms, as long as a step on few labels. So it hands over all
+    epochs up to the next validation as one batch.
+
+    Args:
+        module: the networks. They are no part of this module, whose weights Lightning would copy to the host at the
+            end; the same holds for the optimiser.
+        stopping: of each trial.
+        watchers: look on.
+        keeps_best: a trial ends with the weights of its best epoch, else with those of its last one.
+        validate_every: epochs between validations.
+        max_epochs: the last epoch.
+        validates: there are validation rows.
+        capture: records steps and validations as graphs; None makes them one kernel after the other.
+
+    Attributes:
+        kept: the weights with which each trial ends.
+        seconds: the time of each trial, ``(T,)``: each epoch's is shared equally among the trials in it.
+        step, validation: captured, or not.
+    """
+
+    def __init__(
+        self,
+        module: StackModule,
+        stopping: TrialStopping,
+        watchers: list[Watcher],
+        *,
+        keeps_best: bool,
+        validate_every: int,
+        max_epochs: int,
+        validates: bool,
+        capture: Capture | None = None,
+    ) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+        self._modules_outside = [module]
+        self._stopping = stopping
+        self._watchers = watchers
+        self._keeps_best = keeps_best
+        self._validate_every = validate_every
+        self._max_epochs = max_epochs
+        self._validates = validates
+        self._n_epochs = 0
+        device = module.roster.index.device
+        # On an accelerator a trial that leaves means graphs of other shapes, and one that stays costs little.
+        self._leaving_share = 0.0 if capture is None else LEAVING_SHARE
+        if capture is not None:
+            module.prepare_capture()
+        self.step = Captured(self._step_of, device, capture, warm_ups=WARM_UPS)
+        self.validation = Captured(module.validation_metrics, device, capture, warm_ups=1)
+        self._optimizer = module.make_optimizer(captured=capture is not None)
+        self._parameters_trained: list[Tensor] = []
+        for group in self._optimizer.param_groups:
+            self._parameters_trained += group["params"]
+        self.kept = KeptWeights(module)
+        self.seconds = np.zeros(len(stopping.trials))
+        self._lap_began = self._now()
+
+    @property
+    def stack(self) -> StackModule:
+        """The networks."""
+        return self._modules_outside[0]
+
+    def configure_optimizers(self) -> list[torch.optim.Optimizer]:
+        """None: the optimiser stays here, see the class."""
+        return []
+
+    def training_step(self, epochs: Iterator[Iterator[Batch]], batch_idx: int) -> None:
+        """Train up to the next validation, or to the end."""
+        for batches in epochs:
+            self._begin_epoch()
+            first_step = (self._n_epochs - 1) * self.stack.steps_per_epoch
+            for n_done, batch in enumerate(batches, 1):
+                self.stack.follow_schedules(first_step + n_done - 1, self._optimizer)
+                losses = self.step(_present(batch))
+                self.stack.tally("train_loss", losses, batch.x.shape[1])
+                for watcher in self._watchers:
+                    watcher.after_step(n_done)
+            for watcher in self._watchers:
+                watcher.after_steps()
+            if self._is_validated or self._n_epochs == self._max_epochs:
+                # `on_train_epoch_end` ends this epoch, after the validation.
+                return
+            self._end_epoch()
+            if len(self._stopping.active) == 0:
+                return
+
+    def _begin_epoch(self) -> None:
+        self._n_epochs += 1
+        for watcher in self._watchers:
+            watcher.begin_epoch()
+        self.stack.train()
+        self.stack.begin_epoch()
+        if not self._keeps_best and not self._keeps_before_step:
+            self.kept.take(self._active_places)
+
+    @property
+    def _keeps_before_step(self) -> bool:
+        """True if the weights before an epoch are kept in its only step, when a loss is not finite.
+
+        A trial that diverges ends with the weights before that epoch. A copy of all weights in each epoch would cost a
+        third of a step.
+        """
+        # An accelerator copies in microseconds, and the host would have to wait for the losses.
+        is_alone = self.stack.steps_per_epoch == 1 and self.stack.roster.index.device.type == "cpu"
+        return not self._keeps_best and is_alone and not self._is_validated
+
+    def _step_of(self, given: dict[str, Tensor]) -> Tensor:
+        """Take a step on a mini-batch: the losses before it, ``(T,)``."""
+        losses = self.stack.losses(Batch(given["x"], given.get("targets"), given.get("weights")))
+        self._update(losses)
+        # The graph of a step must be gone before trials leave: it knows the shapes of parameters.
+        return losses.detach()
+
+    def _update(self, losses: Tensor) -> None:
+        """Take a step of the optimiser. Lightning's closures and hooks around it would cost more than half a
+        millisecond."""
+        if self._keeps_before_step:
+            self._keep_diverging(losses.detach())
+        # The backward pass uses the forward pass's types.
+        with torch.autocast(losses.device.type, enabled=False):
+            # zero_grad() costs as much as the product of a layer.
+            for parameter in self._parameters_trained:
+                parameter.grad = None
+            # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
+            losses.sum().backward()  # type: ignore[no-untyped-call]
+            if self.stack.settings.gradient_clip is not None:
+                clip_each_trial(self._parameters_trained, self.stack.settings.gradient_clip)
+            self._optimizer.step()
+        # The cache holds the weights in bfloat16, which have changed.
+        torch.clear_autocast_cache()
+
+    def _keep_diverging(self, losses: Tensor) -> None:
+        finite = losses.isfinite()
+        if not finite.all():
+            self.kept.take(np.flatnonzero(~finite.numpy()))
+
+    @property
+    def _is_validated(self) -> bool:
+        """True if a validation follows the current epoch."""
+        return self._validates and self._n_epochs % self._validate_every == 0
+
+    def on_validation_epoch_start(self) -> None:
+        self.stack.eval()
+        self.stack.begin_validation()
+
+    def validation_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
+        """Evaluate all mini-batches of a validation."""
+        # The last epochs may be fewer than there are between two validations, and all trials may have diverged.
+        if not self._is_validated or len(self._stopping.active) == 0:
+            return
+        for batch in batches:
+            metrics = self.validation(self.stack.validation_tensors(batch))
+            self.stack.tally_validation(metrics, batch.x.shape[1])
+
+    def on_train_epoch_end(self) -> None:
+        # Where all trials have stopped between two validations, their last epoch has ended.
+        if len(self._stopping.active):
+            self._end_epoch()
+        if len(self._stopping.active) == 0:
+            self.trainer.should_stop = True
+
+    def _end_epoch(self) -> None:
+        stopping = self._stopping
+        places = self._active_places
+        during = stopping.active
+        metrics = {name: values[places] for name, values in self.stack.end_epoch().items()}
+        improved, stopped = stopping.end_epoch(metrics)
+        if self._keeps_best:
+            self.kept.take(places[improved])
+        else:
+            # Those of a trial that has diverged were kept before.
+            ended = stopped | (self._n_epochs == self._max_epochs)
+            self.kept.take(places[ended & ~stopping.diverged[during]])
+        n_here, n_active = len(self.stack.roster), len(stopping.active)
+        if n_active and n_here - n_active > self._leaving_share * n_here:
+            self.stack.let_leave(self._active_places, self._optimizer)
+            self.step.forget()
+            self.validation.forget()
+        for watcher in self._watchers:
+            watcher.after_epoch()
+        now = self._now()
+        self.seconds[during] += (now - self._lap_began) / len(during)
+        self._lap_began = now
+
+    @property
+    def _active_places(self) -> NDArray[np.int64]:
+        """The places in the module of the trials that have not stopped."""
+        return np.searchsorted(self.stack.roster.positions, self._stopping.active)
+
+    def _now(self) -> float:
+        """Seconds of this process, or of an accelerator, whose host goes on before it is done."""
+        device = self.stack.roster.index.device
+        if device.type == "cpu":
+            # Not of the clock: other cells may share the machine.
+            return time.process_time()
+        torch.accelerator.synchronize(device)
+        return time.perf_counter()
+
+
+def _present(batch: Batch) -> dict[str, Tensor]:
+    """The fields of a batch that are there."""
+    return {name: tensor for name, tensor in vars(batch).items() if tensor is not None}
+
+
+class KeptWeights:
+    """The weights with which the trials of a module end: copies, because a module holds the trials still here alone.
+
+    Attributes:
+        tensors: parameters and buffers by name, ``(T, ...)`` each. At the start they are the initial ones, with which
+            a trial ends that diverges in its first epoch.
+    """
+
+    def __init__(self, module: StackModule) -> None:
+        self._module = module
+        self.tensors = {name: tensor.detach().clone() for name, tensor in state(module).items()}
+
+    @torch.no_grad()
+    def take(self, places: NDArray[np.int64]) -> None:
+        """Copy the present weights of the trials at these places in the module."""
+        if len(places) == 0:
+            return
+        positions = np.array(self._module.roster.positions)[places]
+        named = state(self._module)
+        kept = list(self.tensors.values())
+        if len(positions) == len(kept[0]):
+            torch._foreach_copy_(kept, [named[name] for name in self.tensors])
+            return
+        source, target = self._device_tensor(places), self._device_tensor(positions)
+        for name, tensor in named.items():
+            self.tensors[name].index_copy_(0, target, tensor.index_select(0, source))
+
+    def _device_tensor(self, numbers: NDArray[np.int64]) -> Tensor:
+        device = self._module.roster.index.device
+        tensor = torch.from_numpy(numbers)
+        # From other memory than pinned the host waits for its copy.
+        if device.type == "cuda":
+            tensor = tensor.pin_memory()
+        return tensor.to(device, non_blocking=True)

@@ -14,8 +14,8 @@ from ..data.trials import TrialData
 from ..randomness import StackedGenerator
 from .embeddings import alignment, effective_rank, uniformity
 from .lifting import as_it_is
-from .loop import Watcher
 from .stack_modules import Pretraining
+from .watching import Watcher
 
 NEIGHBOURS = 5
 MOST_ITERATIONS = 1000

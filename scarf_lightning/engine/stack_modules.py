@@ -2,7 +2,7 @@
 
 Two loops train them, with the same losses of the same batches:
 
-- the engine's, `scarf_lightning.engine.loop.StackLoop`, is the fast one. It takes the steps of the optimiser by itself,
+- the engine's, `scarf_lightning.engine.fit.StackLoop`, is the fast one. It takes the steps of the optimiser by itself,
   and each trial stops by itself;
 - Lightning's own, ``pl.Trainer(...).fit(PretrainModule(), TableDataModule(...))``, with any callback, logger and flag.
   `scarf_lightning.lightning` has the modules for it.

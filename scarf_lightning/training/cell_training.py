@@ -36,10 +36,9 @@ from ..data.table import Table
 from ..data.trials import RowRules, prepare_trials
 from ..engine.fit import Fit
 from ..engine.hardware import Hardware, Promise
-from ..engine.loop import Watcher
 from ..engine.memory import Demand, free_memory, trials_that_fit
 from ..engine.stack import Stack
-from ..engine.stopping import TrialStopping
+from ..engine.watching import StackProgress, TrialStopping, Watcher
 from ..errors import UsageError, counted
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
@@ -300,9 +299,6 @@ class CellTraining:
         """The watchers that show a fit."""
         watchers: list[Watcher] = []
         if self.console is not None:
-            # A fit that shows nothing needs no rich.
-            from ..engine.progress import StackProgress
-
             watchers.append(StackProgress(phase, stopping, self.console))
         if self.tell is not None:
             watchers.append(Telling(self.tell, phase, stopping))

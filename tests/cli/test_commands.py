@@ -49,7 +49,7 @@ INTERRUPTED = """
 import signal, sys
 from scarf_lightning.cli import commands
 from scarf_lightning.errors import UsageError
-from scarf_lightning.engine.loop import StackLoop
+from scarf_lightning.engine.fit import StackLoop
 
 StackLoop.training_step = lambda *_: signal.raise_signal(signal.SIGINT)
 sys.exit(commands.train())

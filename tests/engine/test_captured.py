@@ -13,9 +13,8 @@ from scarf_lightning import randomness
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import fit as fitting
 from scarf_lightning.engine.captured import Captured, Tree, foreign_part
-from scarf_lightning.engine.fit import Fit
+from scarf_lightning.engine.fit import WARM_UPS, Fit, StackLoop
 from scarf_lightning.engine.lifting import state
-from scarf_lightning.engine.loop import WARM_UPS, StackLoop
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.networks import Network

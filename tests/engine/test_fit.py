@@ -14,12 +14,10 @@ from scarf_lightning.data.datamodule import Batch, DeviceTable, Examples, StackD
 from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import fit as fitting
-from scarf_lightning.engine import loop
-from scarf_lightning.engine.fit import Fit
+from scarf_lightning.engine.fit import Fit, KeptWeights
 from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.loop import Watcher
 from scarf_lightning.engine.stack_modules import StackModule
-from scarf_lightning.engine.stopping import KeptWeights, TrialStopping
+from scarf_lightning.engine.watching import TrialStopping, Watcher
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Roster, StackedGenerator
 
@@ -144,7 +142,7 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
 ) -> None:
     """By a clock on which every epoch takes a second."""
     clock = SimpleNamespace(process_time=itertools.count().__next__)
-    monkeypatch.setattr(loop, "time", clock)
+    monkeypatch.setattr(fitting, "time", clock)
     _, fit, _ = run(patients, [falling(12), [0.1] * 12])
     assert fit.seconds.tolist() == [5 / 2 + 7, 5 / 2]
 

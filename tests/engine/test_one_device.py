@@ -18,12 +18,11 @@ from scarf_lightning.data.datamodule import StackDataModule
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine import stack as engine_stack
-from scarf_lightning.engine.fit import PER_TRIAL, Fit
+from scarf_lightning.engine.fit import PER_TRIAL, Fit, StackLoop
 from scarf_lightning.engine.lifting import state
-from scarf_lightning.engine.loop import StackLoop
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.stack_modules import StackModule
-from scarf_lightning.engine.stopping import TrialStopping
+from scarf_lightning.engine.watching import TrialStopping
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings

@@ -26,8 +26,8 @@ from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, RowRules, TrialData, prepare_trials
 from scarf_lightning.engine.hardware import Hardware, prepare_process
-from scarf_lightning.engine.loop import Watcher
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.engine.watching import Watcher
 from scarf_lightning.networks import Columns, Network
 from scarf_lightning.options.axes import parts as options
 from scarf_lightning.options.settings import FinetuneSettings, LayerSettings, NetworkSettings, PretrainSettings

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scarf_lightning.engine.progress import StackProgress
-from scarf_lightning.engine.stopping import TrialStopping
+from scarf_lightning.engine.watching import StackProgress, TrialStopping
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options.settings import FinetuneSettings
 
@@ -25,7 +24,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that is set by hand."""
     clock = SimpleNamespace(now=100.0)
     clock.perf_counter = lambda: clock.now
-    monkeypatch.setattr("scarf_lightning.engine.progress.time", clock)
+    monkeypatch.setattr("scarf_lightning.engine.watching.time", clock)
     return clock
 
 

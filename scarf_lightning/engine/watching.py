@@ -1,22 +1,25 @@
-"""The early stopping of each trial by itself, its curves, and the weights with which it ends."""
+"""What is watched while a stack trains: the early stopping of each trial, its curves, and a line of progress."""
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ..metrics import Metric
 from ..options.settings import FitSettings
-from .lifting import state
-from .stack_modules import StackModule
+from ..screen import NotebookLine
 
 MUST_BE_FINITE = {"train_loss", "validation_loss", "validation_error"}
 """A trial has diverged if one of these is not finite. Other metrics may be undefined for a sound network."""
+SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_LINES = 60.0
+"""Between lines of text, where the output is no terminal."""
 
 
 @dataclass(frozen=True)
@@ -144,37 +147,89 @@ def _are_finite(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]
     return finite
 
 
-class KeptWeights:
-    """The weights with which the trials of a module end: copies, because a module holds the trials still here alone.
+class Watcher:
+    """Looks on while a phase trains."""
 
-    Attributes:
-        tensors: parameters and buffers by name, ``(T, ...)`` each. At the start they are the initial ones, with which
-            a trial ends that diverges in its first epoch.
-    """
+    def begin_fit(self, steps_per_epoch: int) -> None:
+        """Called before the first step."""
 
-    def __init__(self, module: StackModule) -> None:
-        self._module = module
-        self.tensors = {name: tensor.detach().clone() for name, tensor in state(module).items()}
+    def begin_epoch(self) -> None:
+        """Called before the first step of each epoch."""
 
-    @torch.no_grad()
-    def take(self, places: NDArray[np.int64]) -> None:
-        """Copy the present weights of the trials at these places in the module."""
-        if len(places) == 0:
-            return
-        positions = np.array(self._module.roster.positions)[places]
-        named = state(self._module)
-        kept = list(self.tensors.values())
-        if len(positions) == len(kept[0]):
-            torch._foreach_copy_(kept, [named[name] for name in self.tensors])
-            return
-        source, target = self._device_tensor(places), self._device_tensor(positions)
-        for name, tensor in named.items():
-            self.tensors[name].index_copy_(0, target, tensor.index_select(0, source))
+    def after_step(self, n_done: int) -> None:
+        """Called after a step, with the number of steps made in this epoch."""
 
-    def _device_tensor(self, numbers: NDArray[np.int64]) -> Tensor:
-        device = self._module.roster.index.device
-        tensor = torch.from_numpy(numbers)
-        # From other memory than pinned the host waits for its copy.
-        if device.type == "cuda":
-            tensor = tensor.pin_memory()
-        return tensor.to(device, non_blocking=True)
+    def after_steps(self) -> None:
+        """Called after the last step of each epoch, before a validation."""
+
+    def after_epoch(self) -> None:
+        """Called after each epoch, when the early stopping has seen it."""
+
+    def end_fit(self) -> None:
+        """Called at the end, after an error too."""
+
+
+Watch = Callable[[str, TrialStopping], list[Watcher]]
+"""Given a phase's name and its early stopping: watchers that show its progress."""
+
+
+class StackProgress(Watcher):
+    """Shows one phase, within long epochs too: on a terminal or in a notebook by a line that changes, elsewhere by a
+    line a minute."""
+
+    def __init__(self, phase: str, stopping: TrialStopping, console: Console) -> None:
+        self._phase = phase
+        self._stopping = stopping
+        self._console = console
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task(phase)
+        self._line = NotebookLine() if console.is_jupyter else None
+        self._changes = console.is_terminal or console.is_jupyter
+        self._shown = 0.0
+
+    def begin_fit(self, steps_per_epoch: int) -> None:
+        self._steps_per_epoch = steps_per_epoch
+        self._shown = time.perf_counter()
+        self._progress.start()
+
+    def after_step(self, n_done: int) -> None:
+        """Show the phase within an epoch, after ``n_done`` of its steps."""
+        # The end of an epoch is shown by `after_epoch`.
+        if n_done < self._steps_per_epoch and self._is_due():
+            self._show(float(self._stopping.epochs.max()) + n_done / self._steps_per_epoch)
+
+    def after_epoch(self) -> None:
+        if self._is_due():
+            self._show(float(self._stopping.epochs.max()))
+
+    def end_fit(self) -> None:
+        # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown.
+        self._progress.live.stop()
+
+    def _is_due(self) -> bool:
+        """True if the phase was shown long enough ago."""
+        seconds = SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES
+        return time.perf_counter() - self._shown >= seconds
+
+    def _show(self, epoch: float) -> None:
+        """Show how far the phase is; within an epoch, ``epoch`` has a fraction."""
+        self._shown = time.perf_counter()
+        stopping = self._stopping
+        epochs = f"{epoch:.0f}" if epoch.is_integer() else f"{epoch:.2f}"
+        text = f"{self._phase}: {len(stopping.active)} of {len(stopping.trials)} trials, epoch {epochs}"
+        best = stopping.sign * stopping.best.mean()
+        # Before the first validation nothing is best.
+        if np.isfinite(best):
+            text += f", best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
+        self._progress.update(self._task, description=text)
+        if self._line is not None:
+            self._line.write(text)
+        elif not self._changes:
+            self._console.print(text, soft_wrap=True)
