@@ -21,7 +21,7 @@ Choice = Annotated[dict[str, Any], "part"]
 """The ``name`` of a part and its options. A field of this type has the name of the part's axis."""
 
 Schedule = Literal["constant", "cosine", "flat_cos", "coslog4"]
-"""How a number changes while a phase trains, see `scarf_lightning.engine.schedules`."""
+"""How a number changes while a phase trains, see `scarf_lightning.engine.stack_modules.level`."""
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """The steps of an epoch, and what a fit is weighted by and watched for."""
 
+import math
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -9,13 +10,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
+from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, LRScheduler
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.data.trials import Noise30, Regime, Semi25
-from scarf_lightning.engine.schedules import level, warmth
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.engine.stack_modules import TensorDecayAdam, TensorDecayAdamW, clip_each_trial
+from scarf_lightning.engine.stack_modules import (
+    TensorDecayAdam,
+    TensorDecayAdamW,
+    clip_each_trial,
+    level,
+    share_done,
+    warmth,
+)
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods.fine_tuning import Dropout as DropoutMethod
@@ -368,3 +376,39 @@ def test_a_loss_of_another_shape_is_refused(patients: Table, make_stack: MakeSta
         UsageError, match=r"train loss by TooFew \(.*\) has the shape \(\) instead of one value for each"
     ):
         stack.finetune(FinetuneSettings(max_epochs=1), stack.labelled(), supervision=TooFew())
+
+
+TIMES = [step / 40 for step in range(41)]
+
+
+def rates_of(kind: type[LRScheduler], steps: int, *options: float) -> list[float]:
+    """The learning rates of the steps under a scheduler of PyTorch, from 1 on."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    scheduler = kind(optimizer, *options)  # type: ignore[call-arg]
+    found = []
+    for _ in range(steps):
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return found
+
+
+def test_cosine_and_warming_up_are_pytorchs() -> None:
+    """From epoch to epoch; by default nothing warms up, and a schedule that is over stays at its end."""
+    got = [level("cosine", share_done("cosine", 3 * epoch + 2, 3, 10)) for epoch in range(10)]
+    assert got == pytest.approx(rates_of(CosineAnnealingLR, 10, 10))
+    assert [warmth(step, 5) for step in range(8)] == pytest.approx(rates_of(LinearLR, 8, 0.2, 1.0, 4))
+    assert [warmth(step, 0) for step in range(3)] == [1.0] * 3
+    assert share_done("flat_cos", 100, 3, 10) == 1.0
+
+
+def test_the_second_half_of_flat_cos_is_a_cosine() -> None:
+    got = [level("flat_cos", 0.5 + done / 2) for done in TIMES]
+    assert got == pytest.approx([level("cosine", done) for done in TIMES])
+
+
+def test_coslog4_ends_each_cycle_at_zero_after_twice_the_time_of_the_one_before() -> None:
+    ends = [0, 1 / 15, 3 / 15, 7 / 15, 1]
+    assert [level("coslog4", end) for end in ends] == pytest.approx([0] * 5, abs=1e-12)
+    peaks = [(math.sqrt(2) * 2**cycle - 1) / 15 for cycle in range(4)]
+    assert [level("coslog4", peak) for peak in peaks] == pytest.approx([1] * 4)
