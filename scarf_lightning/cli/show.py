@@ -63,7 +63,7 @@ class Terminal:
         console = screen()
         for table in tables.values():
             # Imports pandas, which a run without tables of the user's does without.
-            from ..data.reading.shown import reading_report
+            from ..data.table import reading_report
 
             for line in reading_report(table):
                 # Rich would break sentences at the width of a pipe; tables fit themselves.

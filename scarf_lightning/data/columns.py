@@ -79,6 +79,8 @@ class ColumnReading:
     n_features: int = 0
 
 
+SHOWN = 5
+"""Names in a message."""
 EXACT = 2**53
 """float64 represents every whole number up to this one."""
 
@@ -187,7 +189,7 @@ def sorted_naturally(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(distinct, key=lambda text: (numbers[text], text)))
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names for a message: the first few of many, and how many more there are."""
-    shown = ", ".join(map(repr, names[:most]))
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    shown = ", ".join(map(repr, names[:SHOWN]))
+    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from rich import box
+from rich.table import Table as Grid
 
-from ..errors import UsageError, unknown_name
+from ..errors import UsageError, counted, unknown_name
 from .columns import Coded, Column, ColumnReading, Floats, Ints, canonical, first_positions, floats, is_numeric, spell
 from .reading import Reader, read_column
 from .reading.frames import plain_column
+from .reading.roles import ReadTarget, read_target
 from .reading.rules import Rule
-from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
-
-__all__ = ["FEWEST_ROWS", "Column", "ColumnReading", "Table", "spell"]
+from .targets import Labels, Target
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
 """2**64 divided by the golden ratio: a multiplier that makes a hash depend on the order of the columns."""
+LONGEST = 40
+"""Columns that are shown a line each; of more, those of which something else is done than to take them as they are."""
 
 
 @dataclass(frozen=True)
@@ -271,6 +274,45 @@ class Table:
         if self.weights is not None:
             digest.update(b"weights" + self.weights.astype(np.float64).tobytes())
         return digest.hexdigest()
+
+
+def reading_report(table: Table) -> list[str | Grid]:
+    """The report on reading that is printed before training, as sentences and a table of columns.
+
+    A table whose columns have declared types has sentences alone.
+    """
+    parts: list[str | Grid] = []
+    if table.reading:
+        # Columns that are left out make no feature.
+        features = counted(sum(each.n_features > 0 for each in table.reading), "feature")
+        columns = f"{counted(len(table.columns), 'column')}, {table.n_encoded:,} after one-hot encoding"
+        parts.append(f"{table.source}: {table.n_rows:,} rows, {features} ({columns}) for {table.target.in_words}")
+        parts.append(_columns(table))
+    if table.n_unlabelled:
+        parts.append(
+            f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label; the others are for "
+            "pre-training and for methods that use unlabelled rows."
+        )
+    if table.n_copies:
+        parts.append(
+            f"{table.n_copies:,} labelled rows of {table.name} equal an earlier one in every column; "
+            "split.copies=together keeps equal rows in one part of a random split, apart does not."
+        )
+    return [*parts, *table.notes]
+
+
+def _columns(table: Table) -> Grid:
+    """A line for each column, or for those of many with which something is done."""
+    shown = Grid(box=box.SIMPLE_HEAD)
+    for heading in ("column", "kind", "missing", "distinct", "what is done"):
+        # Counts are compared digit by digit.
+        shown.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
+    for reading in table.reading:
+        # In a wide table the columns that are read otherwise would not be seen.
+        if len(table.reading) <= LONGEST or reading.done != "as they are":
+            counts = f"{reading.missing:,}", f"{reading.distinct:,}"
+            shown.add_row(reading.column, reading.kind, *counts, reading.done)
+    return shown
 
 
 def first_alike(values: Floats) -> Ints:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ..data.columns import Column
 from ..data.reading import Reader
-from ..data.table import Column
 from ..data.targets import target_from_plain
 from ..errors import UsageError
 from ..options import Config, build, load_plugins, read

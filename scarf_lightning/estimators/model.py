@@ -12,10 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..data.columns import Column
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.reading.frames import frame_of
-from ..data.table import Column
 from ..data.targets import Classes, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
 from ..engine.hardware import DTYPES, own_torch

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data.reading.roles import split_values
+from ..data.reading.roles import ReadTarget, read_target, split_values
 from ..data.table import Table
-from ..data.targets import Classes, ReadTarget, Target, read_target
-from ..data.targets.classes import dtype_of
+from ..data.targets import Classes, Target, dtype_of
 from ..errors import UsageError
 from ..options import Config
 from ..options.settings import DatasetSettings

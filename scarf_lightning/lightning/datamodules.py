@@ -16,9 +16,10 @@ import torch
 
 from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
 from ..data.reading.frames import path_or_frame
+from ..data.reading.roles import read_target
 from ..data.sources import open_source
 from ..data.table import Table
-from ..data.targets import Labels, Number, read_target
+from ..data.targets import Labels, Number
 from ..engine.hardware import Hardware
 from ..engine.lifting import as_it_is
 from ..engine.stack import Stack

@@ -5,9 +5,8 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 
-from ..data.reading.shown import reading_report
 from ..data.sources import Source
-from ..data.table import Table
+from ..data.table import Table, reading_report
 from ..engine.hardware import choose_hardware, own_torch, prepare_process
 from ..results import (
     LostClaimError,

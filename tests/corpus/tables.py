@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from scarf_lightning.data.reading.frames import read_file
 from scarf_lightning.data.sources import ENDING, FileSource
-from scarf_lightning.data.sources.table_file import read_file
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-from scarf_lightning.data.sources import DiabetesSource, FileSource, WdbcSource
-from scarf_lightning.data.sources.openml import OpenMLSource
+from scarf_lightning.data.sources import DiabetesSource, FileSource, OpenMLSource, WdbcSource
 
 N = 240
 CACHE = os.environ.get("OPENML_CACHE_DIR")

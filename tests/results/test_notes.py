@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.data.sources import open_source
-from scarf_lightning.data.sources.source import Stamp, Stamps
+from scarf_lightning.data.sources import Stamp, Stamps, open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import KnownData, keep_failure, keep_looks, known_data, note_data, read_failure, read_looks
 from scarf_lightning.results.notes import LOOKS

@@ -13,8 +13,7 @@ from ...errors import UsageError
 from ...options.checking import checked
 from ..columns import Coded, Column, ColumnReading, Floats, are_whole, is_numeric, listed, spell
 from .frames import frame_of, plain_column
-from .rules import SHOWN, Rule, Values, plain_text, quantity_rule, text_of
-from .values import date_parts, known_values, notation_of
+from .rules import Rule, Values, date_parts, known_values, notation_of, plain_text, quantity_rule, text_of
 
 FEWEST_FOR_IDS = 30
 """In fewer rows, values that are all different do not show that a column is an id."""
@@ -187,7 +186,7 @@ class Reader:
             raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
         counts = frame.columns.value_counts()
         if wrong := [name for name in self.names if counts.get(name) != 1]:
-            raise UsageError(f"The rows lack {listed(wrong, SHOWN)}, or have a column of that name twice.")
+            raise UsageError(f"The rows lack {listed(wrong)}, or have a column of that name twice.")
         # A rule may make several features of a column, as of a date.
         features = [
             feature for rule in self.rules for feature in rule.features(plain_column(frame[rule.column])).values()
@@ -208,8 +207,6 @@ def _encoded(feature: Values, column: Column) -> Floats:
     code_of = {plain_text(category, column.name): code for code, category in enumerate(categories)}
     known = list(map(spell, feature.distinct))
     if unseen := [text for text in known if text not in code_of]:
-        fault = (
-            f"Column {column.name!r} has {listed(unseen, SHOWN)}, which the training table did not: taken as missing."
-        )
+        fault = f"Column {column.name!r} has {listed(unseen)}, which the training table did not: taken as missing."
         warnings.warn(fault, stacklevel=4)
     return feature.spread([code_of.get(text, np.nan) for text in known])

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources import open_source
-from scarf_lightning.data.sources import openml as module
-from scarf_lightning.data.sources.openml import OpenMLSource
+from scarf_lightning.data import sources as module
+from scarf_lightning.data.sources import OpenMLSource, open_source
 from scarf_lightning.errors import UsageError
 from tests.composing import ROOT
 

@@ -1,3 +1,7 @@
+"""Numbers as targets: how they are read, standardised, made noisy and split, and what is refused."""
+
+import importlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +14,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.class_weight import compute_class_weight
 
 from scarf_lightning.data.columns import Coded
-from scarf_lightning.data.targets import Classes, Number, Target, target_from_plain
-from scarf_lightning.data.targets.classes import dtype_of
+from scarf_lightning.data.reading.roles import read_target
+from scarf_lightning.data.sources import DiabetesSource
+from scarf_lightning.data.targets import Classes, Number, Target, dtype_of, leading_metric, target_from_plain
+from scarf_lightning.data.trials import Noise30
+from scarf_lightning.randomness import Streams
 
 ABC = Classes(tuple("abc"))
 
@@ -129,7 +136,7 @@ def test_labels_come_back_from_their_spelling_in_the_type_that_they_had(labels: 
 
 
 def test_the_type_is_in_the_record_and_not_in_the_identity() -> None:
-    numbers, text = (Classes.read(pd.Series(labels), "X").target for labels in ([0, 1] * 5, ["0", "1"] * 5))
+    numbers, text = (read_target(pd.Series(labels), "X").target for labels in ([0, 1] * 5, ["0", "1"] * 5))
     assert numbers == text
     assert numbers.identity == text.identity
     assert target_from_plain(numbers.plain()).plain()["target"]["dtype"] == "int64"
@@ -140,3 +147,96 @@ def test_a_record_whose_names_are_no_labels_of_its_type_is_refused(spelled: str,
     record = {"target": {"kind": "classes", "dtype": dtype, "rarest": 0.5}, "classes": [spelled]}
     with pytest.raises(ValueError, match=r"invalid literal|no target|is no type of labels"):
         target_from_plain(record)
+
+
+NUMBER = Number("y")
+
+
+RARE, EVEN = Classes(("a", "b"), 0.01), Classes(("a", "b"), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("targets", "metric"),
+    [
+        ([], "accuracy"),
+        ([RARE, EVEN], "accuracy"),
+        ([RARE, RARE], "balanced_accuracy"),
+        ([NUMBER, Number("x"), RARE], "rmse"),
+        ([NUMBER, EVEN], "accuracy"),
+    ],
+)
+def test_tables_lead_with_the_metric_that_most_of_them_agree_on(targets: list[Any], metric: str) -> None:
+    assert leading_metric(targets) == metric
+
+
+@pytest.mark.parametrize("target", [NUMBER, Classes(("a", "b"), 0.02)], ids=lambda each: each.name)
+def test_a_record_gives_the_target_back(target: Any) -> None:
+    again = target_from_plain(target.plain())
+    assert again == target
+    assert again.metric == target.metric
+
+
+@pytest.mark.parametrize("said", [{"kind": "tree"}, {"kind": "number"}, 7])
+def test_a_record_of_no_target_is_refused(said: Any) -> None:
+    with pytest.raises(ValueError, match="target"):
+        target_from_plain({"target": said, "classes": []})
+
+
+def test_predictions_come_back_from_a_file_and_are_finite() -> None:
+    packed = NUMBER.packed(np.array([1.0, 2.0]), np.array([1.5, 1e300]))
+    assert [each.tolist() for each in NUMBER.unpacked(packed)] == [[1.0, 2.0], [1.5, 1e300]]
+    wrong: list[dict[str, Any]] = [{"label": [np.nan, 1.0]}, {"0": [1.0, np.inf]}]
+    for changed in wrong:
+        with pytest.raises(ValueError, match="not finite"):
+            NUMBER.unpacked(packed.assign(**changed))
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
+def test_labels_are_standardised_and_put_back(values: list[float]) -> None:
+    labels = np.array([values])
+    fitted = NUMBER.fit(labels[0])[None]
+    encoded = NUMBER.encode(labels, fitted)
+    assert encoded.shape == (1, len(values), 1)
+    if labels.std() > 1e-3:
+        assert_allclose([encoded.mean(), encoded.std()], [0, 1], atol=1e-6)
+    back = NUMBER.predictions(torch.from_numpy(encoded), torch.from_numpy(fitted)).numpy()
+    assert_allclose(back, labels, rtol=1e-9, atol=1e-6)
+
+
+def test_noise_takes_the_labels_of_other_rows() -> None:
+    labels, streams = np.arange(1000.0), Streams(0, 200)
+    first, again, other = (Noise30().apply(labels, NUMBER, streams, trial)[1] for trial in (0, 0, 1))
+    assert (first != labels).sum() == 300, "each changed row has another row's label"
+    assert set(first) <= set(labels)
+    assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+@pytest.mark.parametrize(("n_labels", "n_strata"), [(3, 1), (19, 1), (20, 2), (99, 9), (100, 10), (1000, 10)])
+def test_a_stratum_has_ten_labels_at_least_and_there_are_ten_strata_at_most(n_labels: int, n_strata: int) -> None:
+    strata = NUMBER.strata(np.append(np.arange(n_labels), [np.nan] * 30))
+    assert (strata[n_labels:] == -1).all()
+    sizes = np.bincount(strata[:n_labels])
+    assert len(sizes) == n_strata
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_the_hash_of_a_table_is_of_its_weights_and_labels_and_not_of_its_targets_name() -> None:
+    table = DiabetesSource().load()
+    assert (table.n_rows, len(table.columns), table.target) == (442, 10, Number("progression"))
+    weighted = [replace(table, weights=weights) for weights in (np.ones(442), np.arange(442.0))]
+    assert len({each.hash for each in (table, replace(table, labels=table.labels + 1), *weighted)}) == 4
+    assert replace(table, target=NUMBER).hash == table.hash
+
+
+def test_validation_is_by_the_mean_squared_and_the_mean_absolute_error() -> None:
+    outputs, targets = torch.tensor([[[1.0], [4.0]], [[0.0], [0.0]]]), torch.tensor([[[3.0], [3.0]], [[0.0], [-2.0]]])
+    measured = NUMBER.validation(outputs, targets)
+    torch.testing.assert_close(measured["loss"], torch.tensor([2.5, 2.0]))
+    torch.testing.assert_close(measured["error"], torch.tensor([1.5, 1.0], dtype=torch.float64))
+
+
+def test_pickled_estimators_of_earlier_versions_find_their_kinds() -> None:
+    for name, kind in (("classes", Classes), ("number", Number)):
+        module = importlib.import_module(f"scarf_lightning.data.targets.{name}")
+        assert getattr(module, kind.__name__) is kind

@@ -1,11 +1,20 @@
-"""Numbers and dates that are written as text."""
+"""Numbers and dates that are written as text, and texts as numbers."""
 
 from math import isnan
 
+import numpy as np
 import pandas as pd
 import pytest
+from skrub import MinHashEncoder
 
-from scarf_lightning.data.reading.values import date_format, notation_of, number_of, times_of
+from scarf_lightning.data.reading.rules import (
+    date_format,
+    min_hashes,
+    notation_of,
+    number_of,
+    text_hashes,
+    times_of,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -85,3 +94,16 @@ def test_times_are_written_as_in_iso_8601() -> None:
     times = times_of(["2020-03-02", "2020-03-02 14:30", "02/03/2020"], "ISO8601")
     assert times.isna().tolist() == [False, False, True]
     assert times[1] == pd.Timestamp("2020-03-02 14:30", tz="UTC")
+
+
+TEXTS = ["a", "bc", "dée", "défg", "x y", "Ü", "日本", "日本語で", *(f"user {7 * i}" for i in range(40)), "long " * 40]
+
+
+def test_min_hashes_are_those_of_skrub() -> None:
+    expected = MinHashEncoder(n_components=16).fit_transform(pd.Series(TEXTS, name="text"))
+    np.testing.assert_array_equal(min_hashes(TEXTS), np.asarray(expected) / 2**31)
+
+
+def test_a_text_has_the_same_numbers_in_every_table() -> None:
+    for hashes in (min_hashes, text_hashes):
+        np.testing.assert_array_equal(hashes(TEXTS)[3:5], hashes(TEXTS[3:5]))
