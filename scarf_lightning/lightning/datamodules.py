@@ -25,7 +25,7 @@ from ..engine.lifting import as_it_is
 from ..engine.stack import Stack
 from ..errors import UsageError, unknown_name
 from ..estimators.preparing import SOURCE, read_frame
-from ..methods.method import SingleFitMethod
+from ..methods import SingleFitMethod
 from ..networks import Columns
 from ..options import build_parts
 from ..options.combinations import is_in

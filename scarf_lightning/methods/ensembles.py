@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..options.option import option
-from .method import Method, MethodResult, SupervisedPhase, bootstrap_samples
+from . import Method, MethodResult, SupervisedPhase, bootstrap_samples
 
 if TYPE_CHECKING:
     from ..data.datamodule import Examples

@@ -11,7 +11,7 @@ from ..losses.supervised import bitempered
 from ..options.option import option, part_name
 from ..pretexts import Pretext, Rows
 from ..randomness import Purpose, StackedGenerator
-from .method import Method, MethodResult, SingleFitMethod, SupervisedPhase
+from . import Method, MethodResult, SingleFitMethod, SupervisedPhase
 
 if TYPE_CHECKING:
     from ..data.datamodule import Examples

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options.option import option
-from .method import MethodResult, RaggedMethod, SupervisedPhase, bootstrap_samples
+from . import MethodResult, RaggedMethod, SupervisedPhase, bootstrap_samples
 
 if TYPE_CHECKING:
     from ..data.datamodule import Examples

@@ -21,7 +21,7 @@ from ..data.targets import Labels, Target
 from ..errors import UsageError
 from ..importing import require
 from ..options.option import option
-from .method import Method, MethodResult, SupervisedPhase
+from . import Method, MethodResult, SupervisedPhase
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ..options.option import option
-from .layers import Rates, ReLUNetwork, SomeColumns
-from .network import Columns, Network
+from . import Columns, Network, Rates, ReLUNetwork, SomeColumns
 
 
 @dataclass

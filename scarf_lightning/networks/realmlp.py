@@ -25,8 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..options.option import option
-from .layers import Dropout, Rates, SomeColumns, without_ones
-from .network import Columns, Network
+from . import Columns, Dropout, Network, Rates, SomeColumns, without_ones
 
 SIMPLEX = 5
 """Training rows whose weighted mean makes an initial bias."""

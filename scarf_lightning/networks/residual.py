@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..options.option import option
-from .layers import BatchNorm, Dropout, SomeColumns
-from .network import Columns, Network
+from . import BatchNorm, Columns, Dropout, Network, SomeColumns
 
 
 @dataclass

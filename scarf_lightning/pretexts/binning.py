@@ -11,7 +11,7 @@ from ..losses.loss import mean_squared_error
 from ..networks import Columns
 from ..options.option import option
 from ..options.settings import LayerSettings
-from .pretext import CorruptingPretext, Rows, Views, head_of_width
+from . import CorruptingPretext, Rows, Views, head_of_width
 
 
 class Apart(nn.Module):

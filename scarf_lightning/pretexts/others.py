@@ -16,7 +16,7 @@ from ..losses.loss import mean_squared_error, nt_xent, squared_distance
 from ..networks import Columns
 from ..options.option import option
 from ..options.settings import LayerSettings
-from .pretext import CorruptingPretext, Rows, SideBySide, Views, head_of_width
+from . import CorruptingPretext, Rows, SideBySide, Views, head_of_width
 
 
 @dataclass

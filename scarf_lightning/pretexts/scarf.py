@@ -10,7 +10,7 @@ from ..losses.loss import Discrimination, Reconstruction
 from ..networks import Columns
 from ..options.option import part_name
 from ..options.settings import LayerSettings
-from .pretext import CorruptingPretext, Rows, Views, head_of_width
+from . import CorruptingPretext, Rows, Views, head_of_width
 
 
 @dataclass

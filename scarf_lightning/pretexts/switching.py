@@ -9,7 +9,7 @@ from ..losses.loss import mean_squared_error
 from ..networks import Columns
 from ..options.option import option
 from ..options.settings import LayerSettings
-from .pretext import CorruptingPretext, Rows, SideBySide, Views, head_of_width
+from . import CorruptingPretext, Rows, SideBySide, Views, head_of_width
 
 
 @dataclass

@@ -9,8 +9,8 @@ from ..losses.loss import mean_squared_error
 from ..networks import Columns
 from ..options.option import option
 from ..options.settings import LayerSettings
+from . import CorruptingPretext, Rows, Views, head_of_width
 from .others import mask_loss
-from .pretext import CorruptingPretext, Rows, Views, head_of_width
 
 
 @dataclass

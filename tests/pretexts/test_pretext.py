@@ -5,7 +5,7 @@ from scarf_lightning.corruption.strategies import Exact, Marginal, Missing
 from scarf_lightning.engine.lifting import acts_on_last_axis
 from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.options.axes import parts
-from scarf_lightning.pretexts.pretext import SideBySide
+from scarf_lightning.pretexts import SideBySide
 from scarf_lightning.pretexts.scarf import Scarf
 
 
