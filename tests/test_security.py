@@ -51,8 +51,7 @@ LOADERS = {"json", "yaml", "OmegaConf", "torch", "np", "pickle", "joblib"}
 READ_BY_THEM = {
     "cli/commands.py": {"read_text"},  # conf/ of the package
     "cli/process.py": {"open"},  # the null device
-    "data/sources/openml.py": {"read_text", "open"},  # the client's cache, by its checksums
-    "data/sources/table_file.py": {"read_csv", "read_excel", "read_json", "read_table"},  # what `open_regular` opens
+    "data/reading/frames.py": {"read_csv", "read_excel", "read_json", "read_table"},  # what `open_regular` opens
     "options/checking.py": {"loads"},  # a text that it has just made of values
     "options/settings.py": {"open"},  # in `open_regular`
     "machine.py": {"read_text"},  # the system

@@ -6,10 +6,9 @@ Model                                               networks, which all of them 
 """
 
 from ..engine.embeddings import alignment, effective_rank, uniformity
-from .estimators import ScarfClassifier, ScarfRegressor
+from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer
 from .model import Model
 from .opening import load_model
-from .scarf_transformer import ScarfTransformer
 
 __all__ = [
     "Model",

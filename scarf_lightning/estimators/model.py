@@ -1,9 +1,20 @@
-"""`Model`: the trained networks of T trials, to predict and to embed with. It needs no store and no training data."""
+"""`Model`: the trained networks of T trials, to predict, to embed and to save. It needs no store and no training data.
+
+A saved model is a folder:
+
+    model.json                  what the model is and how it reads rows; sizes and hashes of all files
+    weights.safetensors         of f and h by name, (T, ...)
+    preprocessing.safetensors   fill, shift and scale, (T, M)
+
+Nothing in the folder is code, and `opening.read_model` trusts nothing that it says: names, types, sizes, ranges and
+shapes are checked before anything is built.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,9 +37,14 @@ from ..options import Config, build
 from ..options.settings import LayerSettings, NetworkSettings, expanded
 from ..randomness import Streams
 from ..results import StoredTrial
-from .saving import save
+from ..results.records import WEIGHTS, DamagedRecordError, as_safetensors, read_record, temporary, write_record
 
 ROWS_AT_ONCE = 1024
+CONTENTS = "model.json"
+PREPROCESSING = "preprocessing.safetensors"
+KIND = "scarf-lightning model"
+LAYOUT = 6
+"""Version of the description's layout."""
 Floats = NDArray[np.float64]
 Weights = Mapping[str, NDArray[Any]]
 
@@ -155,7 +171,21 @@ class Model:
         Raises:
             UsageError: the folder is a link, holds a file that is not part of a model, or cannot be written.
         """
-        save(expanded(folder), self.description, self.weights, self.preprocessing.arrays())
+        place = expanded(folder)
+        described = {"version": LAYOUT} | asdict(self.description)
+        files = {WEIGHTS: as_safetensors(self.weights), PREPROCESSING: as_safetensors(self.preprocessing.arrays())}
+        try:
+            is_replaced = _is_replaced(place)
+            # Written beside its place and then renamed, so a reader finds the old model or the new one, and never half
+            # of one.
+            with temporary(place) as made:
+                write_record(made, CONTENTS, KIND, {"model": described}, files)
+                if is_replaced:
+                    _replace(place, made)
+                else:
+                    made.rename(place)
+        except OSError as error:
+            raise UsageError(f"{place} cannot be written: {error.strerror or error}.") from error
 
     @property
     def trials(self) -> list[int]:
@@ -323,3 +353,33 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     weights = {weight: np.stack([kept.weights[weight] for kept in trials]) for weight in trials[0].weights}
     preprocessing = Preprocessing.from_arrays(vectors, is_shared=description.is_shared)
     return Model(description, preprocessing, weights)
+
+
+def _is_replaced(folder: Path) -> bool:
+    """True if there is such a folder, which may be replaced: it is empty or a model's."""
+    # Renaming would replace the link, and leave what it leads to as it is.
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a link; name the folder that it leads to, or another one.")
+    if not folder.exists():
+        return False
+    there = sorted(path.name for path in folder.iterdir())
+    try:
+        files = {CONTENTS, *read_record(folder, CONTENTS, KIND)["files"]} if there else set()
+    except (DamagedRecordError, FileNotFoundError):
+        files = set()
+    # A slip, such as a home folder, must not cost files that are no model's.
+    if foreign := [name for name in there if name not in files]:
+        raise UsageError(f"{folder} holds {foreign[0]}, which is not part of a model; name an empty or a new folder.")
+    return True
+
+
+def _replace(folder: Path, made: Path) -> None:
+    """Put a new folder in the place of a model's. The old one comes back if that fails."""
+    with temporary(folder) as old:
+        try:
+            folder.rename(old)
+            made.rename(folder)
+        except BaseException:
+            if old.exists():
+                old.rename(folder)
+            raise

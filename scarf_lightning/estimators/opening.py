@@ -1,23 +1,45 @@
-"""`load_model` opens a model: a saved folder, or a cell in the store in one of its phases."""
+"""`load_model` opens a model: a saved folder, or a cell in the store in one of its phases.
 
-from collections.abc import Collection
+Arrays and plugins of a model from elsewhere are checked before anything is built of them.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
+import numpy as np
+import torch
 from safetensors.numpy import load
+from torch import nn
 
-from ..data.preprocessing import Preprocessing
+from ..data.columns import Column
+from ..data.preprocessing import VECTORS, Preprocessing
+from ..data.reading import Reader
+from ..data.targets import target_from_plain
+from ..engine.encoder import Encoder
+from ..engine.lifting import lift, state
 from ..errors import UsageError, unknown_name
-from ..options import load_plugins
+from ..options import Config, build, load_plugins, read
 from ..options.settings import expanded
-from ..results.records import WEIGHTS, DamagedRecordError, parsed, read_file, read_record
+from ..results import (
+    DamagedRecordError,
+    PretrainingStore,
+    StoredTrial,
+    load_cell,
+    load_trials,
+    pretraining_identity,
+)
+from ..results.records import WEIGHTS, parsed, read_file, read_record
+from ..results.store import DESCRIPTION
 from ..version import __version__
-from .cell_models import Phase, model_of_cell
-from .checks import check_arrays, check_imported
-from .model import Description, Model
-from .saving import CONTENTS, KIND, LAYOUT, PREPROCESSING
+from .model import CONTENTS, KIND, LAYOUT, PREPROCESSING, Description, Model, Weights, model_of, why_no_model
+
+Phase = Literal["finetune", "pretrain"]
+AGAIN = "repeat its command with keep_weights=true force=true"
+"""What makes weights that were not kept."""
 
 
 def load_model(path: str | PathLike[str], plugins: Collection[str] = (), *, phase: Phase | None = None) -> Model:
@@ -77,3 +99,135 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
     except (DamagedRecordError, OSError) as error:
         raise UsageError(f"{folder} cannot be used: {error}; copy it again, or save it anew.") from error
     return model
+
+
+def model_of_cell(folder: Path, plugins: Collection[str], phase: Phase) -> Model:
+    """The model of a cell's trials in a phase; the arguments are as of `load_model`."""
+    if not (folder / DESCRIPTION).exists():
+        raise UsageError(f"{folder} is no model: it has neither {CONTENTS} nor {DESCRIPTION}.")
+    load_plugins(list(plugins))
+    folder = folder.resolve()
+    stored = load_cell(folder.name, folder.parent)
+    described = stored.description
+    # A trial that diverged has no weights.
+    kept = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
+    try:
+        check_imported(parsed(list[str], stored.config.get("plugins", []), "plugins"), plugins, f"Cell {folder.name}")
+        config = read(stored.config)
+        if not kept:
+            raise UsageError(f"Cell {folder.name} has no finished trial.")
+        # The trials of a cell may have been trained on several machines, but in one precision.
+        precision: Any = kept[0].row.get("precision")
+        config = replace(config, trainer=replace(config.trainer, precision=precision))
+        target = None
+        if phase == "finetune":
+            kept, target = _finetuned(folder, config, kept), target_from_plain(described)
+        else:
+            kept = _pretrained(folder, config, str(described["identity"].get("data")), kept)
+        model = model_of(config, kept, _reader(config, described), target, described["dataset"])
+        check_arrays(model)
+    except UsageError:
+        raise
+    except (DamagedRecordError, KeyError, ValueError) as error:
+        # Arrays that do not belong together.
+        raise UsageError(f"{folder} cannot be used: {error}.") from error
+    return model
+
+
+def _finetuned(folder: Path, config: Config, trials: list[StoredTrial]) -> list[StoredTrial]:
+    """The trials with the weights at the end of training."""
+    why = why_no_model(config)
+    loadable = [kept for kept in trials if kept.weights]
+    if why is None and not loadable:
+        why = f"the fine-tuned weights were not kept; {AGAIN}"
+    if why is not None:
+        raise UsageError(f"Cell {folder.name} has no model: {why}.")
+    return loadable
+
+
+def _pretrained(folder: Path, config: Config, data_hash: str, trials: list[StoredTrial]) -> list[StoredTrial]:
+    """The trials with the encoders as pre-training left them."""
+    if not config.is_pretrained:
+        raise UsageError(f"Cell {folder.name} is not pre-trained; it has phase=finetune alone.")
+    # Cells with the same pre-training share it in the cache, so it is found by its own identity. Nothing is added to
+    # the store here, so its limit does not matter.
+    store = PretrainingStore(folder.parent, pretraining_identity(config, data_hash), max_gb=1)
+    cache = store.load([kept.row["trial"] for kept in trials])
+    pretrained = []
+    for kept in trials:
+        trial = kept.row["trial"]
+        if trial not in cache:
+            raise UsageError(
+                f"The pre-trained weights of trial {trial} of cell {folder.name} are not in the cache; {AGAIN}."
+            )
+        # The projection head served the pretext task alone.
+        weights = cache[trial].weights
+        encoder = {name: weight for name, weight in weights.items() if name.startswith("encoder.")}
+        pretrained.append(replace(kept, weights=encoder))
+    return pretrained
+
+
+def _reader(config: Config, described: Mapping[str, Any]) -> Reader:
+    """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
+    encoding = build("encoding", config.used_encoding)
+    columns = encoding.columns(parsed(list[Column], described["columns"], "columns"))
+    rules = described.get("reading", {}).get("rules")
+    return Reader.with_rules(rules, columns) if rules else Reader.plain(columns)
+
+
+def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:
+    """Refuse a file with plugins that the caller has not named: importing a module runs it."""
+    if unnamed := sorted(set(needed) - set(imported)):
+        raise UsageError(f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}].")
+
+
+def check_arrays(model: Model) -> None:
+    """Make sure that the arrays belong to the described networks.
+
+    A false description cannot ask for more memory than the arrays take: the networks are first built without any.
+
+    Raises:
+        DamagedRecordError: an array is missing, is not expected, has another shape, or holds NaN; or the networks
+            cannot be built.
+    """
+    networks = model.description.networks
+    try:
+        _ = model.description.reader
+        # A module on this device has shapes and no memory.
+        with torch.device("meta"):
+            network = networks.network.build(networks.columns, None)
+            # Only an encoder of pre-training holds what its corruption has learnt in place of missing values.
+            learns = "encoder.missing" in model.weights
+            encoder = Encoder(networks.columns, [network], width=0, learns_missing_values=learns)
+        _compare({name: each for name, each in model.weights.items() if not name.startswith("head.")}, encoder=encoder)
+        if model.description.predicts is not None:
+            # The width is computed by f, which is safe to build after its arrays were compared.
+            _ = networks.width
+            with torch.device("meta"):
+                head = lift([networks.plain_head()])
+            _compare(model.weights, encoder=encoder, head=head)
+    except (UsageError, DamagedRecordError):
+        raise
+    except Exception as error:
+        # Readers and networks refuse impossible options each in its own way.
+        raise DamagedRecordError(f"the described model cannot be built: {type(error).__name__}: {error}") from error
+    n_trials, n_columns = len(model.trials), len(model.description.columns)
+    for name, array in {**model.weights, **model.preprocessing.arrays()}.items():
+        if len(array) != n_trials or (name in VECTORS and array.shape[1:] != (n_columns,)):
+            raise DamagedRecordError(f"{name} has the shape {array.shape} for {n_trials} trials of {n_columns} columns")
+        # The ends of a network's bins may be infinite, and a number whose gaps networks see is not imputed.
+        is_sound = ~np.isnan(array) if name in model.weights else np.isfinite(array)
+        if not is_sound.all() and name != "fill":
+            raise DamagedRecordError(f"{name} holds NaN or an infinite value")
+
+
+def _compare(arrays: Weights, **parts: nn.Module) -> None:
+    """Compare the shapes of arrays, but for the trial axis, with those of modules on no device."""
+    found = {name: array.shape[1:] for name, array in arrays.items()}
+    expected: dict[str, tuple[int, ...]] = {}
+    for part, module in parts.items():
+        expected |= {f"{part}.{name}": tuple(each.shape[1:]) for name, each in state(module).items()}
+    for name in sorted({*found, *expected}):
+        shape, described = (shapes.get(name, "missing") for shapes in (found, expected))
+        if shape != described:
+            raise DamagedRecordError(f"{name} is {shape}, and in the described network {described}")

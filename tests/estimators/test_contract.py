@@ -15,7 +15,7 @@ import pytest
 
 from scarf_lightning import ScarfClassifier, load_model
 from scarf_lightning.data.table import Table
-from scarf_lightning.estimators.labels import labels_of_classes, one_a_row
+from scarf_lightning.estimators.preparing import labels_of_classes, one_a_row
 from tests.estimators.small import N, read, small, table
 
 polars = pytest.importorskip("polars", reason="frames of polars need it")

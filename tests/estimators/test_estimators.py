@@ -1,25 +1,35 @@
 """The estimators are the engine: what they give, what they are given, and what they refuse."""
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from scarf_lightning import ScarfClassifier
+from scarf_lightning import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.fitting import WithoutTest
+from scarf_lightning.options import build_parts
 from scarf_lightning.results import load_cell
 from scarf_lightning.training import CellTraining
-from tests.composing import config_of
+from tests.composing import ROOT, config_of
 from tests.estimators.conftest import TrainOn
 from tests.estimators.small import OF_ENCODERS, OF_NETWORKS, N, overrides, small, table
 from tests.processes import TINY
@@ -179,3 +189,124 @@ def test_what_the_caller_has_set_of_torch_changes_no_number_and_is_back_afterwar
         assert before == (torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.get_default_dtype())
     np.testing.assert_array_equal(found, usual)
     np.testing.assert_array_equal(fitted.predict_proba(X), usual)
+
+
+NUMBERS = np.asarray(1000 + 50 * X["a"] + 20 * (X["c"] == "u"))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Any:
+    return small(is_regressor=True, n_trials=2).fit(X, NUMBERS)
+
+
+def test_predictions_are_in_the_unit_of_y_and_alike_after_saving(fitted: Any, tmp_path: Path) -> None:
+    predicted = fitted.predict(X)
+    assert predicted.shape == (N,)
+    assert 900 < predicted.mean() < 1100
+    assert {"rmse", "mae", "r2", "spearman"} <= set(fitted.trials_)
+    assert "accuracy" not in fitted.trials_
+    fitted.save(tmp_path / "model")
+    model = load_model(tmp_path / "model")
+    assert np.array_equal(model.predict(X), predicted)
+    with pytest.raises(UsageError, match="has no classes, and so no probabilities"):
+        model.predict_proba(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"method": "label_smoothing"}, r"^method=label_smoothing does not go with dataset\.target_kind=number: it "),
+        ({"metric": "auroc"}, r"^metric=auroc does not measure numbers. Their metrics are: rmse, mae, "),
+    ],
+)
+def test_what_is_for_classes_is_refused(parameters: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        small(is_regressor=True, **parameters).fit(X, NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, pytest.param({"encoding": "ordinal"}, marks=pytest.mark.slow)],
+    ids=["defaults", "codes"],
+)
+def test_it_is_the_pre_training_of_the_engine(options: dict[str, str]) -> None:
+    rows = X.assign(a=X["a"].where(X.index % 7 != 0), c=pd.Categorical(X["c"], categories=["v", "u", "w"]))
+    fitted = ScarfTransformer(device="cpu", n_trials=2, options=OF_ENCODERS | options).fit(rows)
+    config = config_of(*overrides(OF_ENCODERS | options))
+    halves = Table.from_frame(rows, y, categorical=[False, False, True], name="X", source="X")
+    read = replace(halves, labels=np.zeros(N, dtype=np.int64), target=Classes(("",)))
+    parts = build_parts(config)
+    assert parts.pretext is not None
+    stack = CellTraining.prepare(config, read, CPU, splitting=WithoutTest).stack((0, 1))  # noqa: PD013
+    weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
+    with torch.no_grad():
+        expected = stack.networks.encoder((0, 1), weights)(stack.raw(np.tile(np.arange(N), (2, 1)))).numpy()
+    assert fitted.trials_["pretrain_epochs"].tolist() == [2, 2]
+    np.testing.assert_array_equal(fitted.transform(rows), np.concatenate(list(expected), axis=1))
+    assert (expected[0] != expected[1]).any()
+
+
+def test_the_labels_are_not_looked_at_and_it_can_be_carried_away(tmp_path: Path) -> None:
+    plain, with_labels = (ScarfTransformer(device="cpu", options=OF_ENCODERS).fit(X, its) for its in (None, y))
+    plain.save(tmp_path / "m")
+    carried = load_model(tmp_path / "m")
+    for model in (with_labels, carried):
+        np.testing.assert_array_equal(model.transform(X), plain.transform(X))
+    with pytest.raises(UsageError, match="has encoders alone, which predict nothing; use transform"):
+        carried.predict(X)
+
+
+def test_without_labels_and_a_pre_training_there_is_nothing_to_learn() -> None:
+    with pytest.raises(UsageError, match=r"ScarfTransformer pre-trains; choose a pretrain other than none\."):
+        ScarfTransformer(pretrain="none").fit(X)
+    with pytest.raises(UsageError, match="ScarfTransformer has no labels, and pretrain=target_aware uses them"):
+        ScarfTransformer(options={"pretrain": "target_aware"}).fit(X)
+
+
+SMALL: dict[str, Any] = {
+    "network.encoder.width": 32,
+    "network.encoder.depth": 2,
+    "network.pretrain_head.width": 16,
+    "pretrain.max_epochs": 2,
+    "trainer.precision": "64-true",  # the checks compare predictions of one row and of many to the seventh digit
+}
+OF_A_TARGET = SMALL | {
+    "network.head.width": 16,
+    "finetune.batch_size": 16,
+    "finetune.max_epochs": 12,
+    "finetune.learning_rate": 0.01,
+    "finetune.patience": None,
+}
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": "repeated rows are split and drawn otherwise than weighted ones",
+}
+"""The checks that fail, and why they may. docs/models.md names them."""
+
+
+def test_the_page_on_models_names_the_checks_that_fail() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    (sentence,) = [part for part in page.split("\n\n") if "scikit-learn's own checks" in part]
+    assert set(re.findall(r"check_\w+", sentence)) == set(EXPECTED)
+
+
+@parametrize_with_checks(
+    [
+        ScarfTransformer(device="cpu", options=SMALL),
+        ScarfClassifier(device="cpu", n_trials=1, options=OF_A_TARGET),
+        ScarfRegressor(device="cpu", n_trials=1, options=OF_A_TARGET),
+    ],
+    expected_failed_checks=lambda estimator: {} if isinstance(estimator, ScarfTransformer) else EXPECTED,
+)
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.slow
+def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_embeddings_feed_a_pipeline_and_have_names() -> None:
+    transformer = ScarfTransformer(device="cpu", n_trials=2, options=OF_ENCODERS)
+    pipeline = make_pipeline(transformer, StandardScaler(), LogisticRegression())
+    assert pipeline.fit(X, y).score(X, y) > 0.7
+    frame = clone(pipeline[0]).set_output(transform="pandas").fit_transform(X)
+    assert list(frame.columns) == [f"embedding_{trial}_{n}" for trial in (0, 1) for n in range(8)]
+    assert (frame.iloc[:, :8].to_numpy() != frame.iloc[:, 8:].to_numpy()).any()

@@ -18,7 +18,7 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import Model, load_model
-from scarf_lightning.estimators.cell_models import Phase
+from scarf_lightning.estimators.opening import Phase
 from scarf_lightning.options import build_parts
 from scarf_lightning.results.records import read_sealed, sealed
 from scarf_lightning.sweeping.cell import Cell

@@ -1,12 +1,13 @@
-"""Which rows have a label, and what it is."""
+"""Which rows have a label, what it is, and what rows weigh."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.utils.class_weight import compute_sample_weight
 
-from scarf_lightning.estimators.labels import labels_of_classes
+from scarf_lightning.estimators.preparing import labels_of_classes, weights_of
 from tests.estimators.small import N, small, table
 
 X, y = table()
@@ -59,3 +60,38 @@ def test_fit_says_it() -> None:
 def test_what_is_no_label_is_refused(labels: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         labels_of_classes(labels)
+
+
+class TestWeights:
+    def test_a_dictionary_weighs_as_the_rows_weights_do_and_equal_ones_change_nothing(self, small_fit: Any) -> None:
+        unequal = small().fit(X, y, sample_weight=np.where(y == 1, 5.0, 1.0)).predict_proba(X)
+        equal = small().fit(X, y, sample_weight=np.full(80, 3.0)).predict_proba(X)
+        by_class = small(class_weight={1: np.float64(5)}).fit(X, y).predict_proba(X)
+        np.testing.assert_array_equal(by_class, unequal)
+        np.testing.assert_array_equal(equal, small_fit.predict_proba(X))
+        assert (equal != unequal).any()
+
+    def test_weights_are_multiplied_and_rows_without_a_label_have_the_mean(self) -> None:
+        labels = labels_of_classes(np.array(["a", None, "b", "a"] * 5, dtype=object))
+        own = np.arange(20.0)
+        found = weights_of(labels, own, {"a": 2, "b": 0.5})
+        expected = own.copy()
+        expected[labels.is_known] *= compute_sample_weight({"a": 2, "b": 0.5}, labels.known)
+        expected[~labels.is_known] *= 1.5
+        np.testing.assert_allclose(found, expected)
+        np.testing.assert_array_equal(own, np.arange(20.0), err_msg="the caller's array is not written to")
+
+    @pytest.mark.parametrize(
+        ("of_classes", "of_rows", "sentence"),
+        [
+            ({2: 1}, None, r"The classes, \[0, 1\], are not in class_weight"),
+            ({0: -1}, None, r"class_weight must give each class a weight of 0 or more, not {0: -1}"),
+            (None, -np.ones(80), "Negative values in data passed to `sample_weight`"),
+            (None, np.ones((80, 2)), "1D array or scalar"),
+            (None, np.ones(3), r"sample_weight.shape == \(3,\), expected \(80,\)"),
+            (None, np.full(80, np.nan), "sample_weight contains NaN"),
+        ],
+    )
+    def test_wrong_ones_are_refused(self, of_classes: Any, of_rows: Any, sentence: str) -> None:
+        with pytest.raises(ValueError, match=sentence):
+            small(class_weight=of_classes).fit(X, y, sample_weight=of_rows)
