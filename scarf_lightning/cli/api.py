@@ -9,11 +9,10 @@ from omegaconf import DictConfig
 
 from ..errors import UsageError
 from ..screen import silent
-from ..sweeping.cell import HOUR, Cell, distinct, plan_jobs, survey
+from ..sweeping.cell import HOUR, Cell, planned
 from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import composed_cell, expand
 from ..sweeping.overrides import overrides_of
-from ..sweeping.run import check_data
 from .running import check_before_training, refuse_untaken, sweeping, train_cell
 
 if TYPE_CHECKING:
@@ -90,13 +89,10 @@ def plan(
         given = overrides_of(asked, overrides)
         refuse_untaken(named_plugins(given))
         request = expand(given, Composer(given, config_dir))
-    cells = distinct(request.cells)
-    check_before_training(cells, request.sweep)
-    survey(cells)
-    check_data(cells)
-    plan_jobs(cells)
+    check_before_training(request.cells, request.sweep)
+    planned(request.cells)
     rows = []
-    for cell in cells:
+    for cell in request.cells:
         state = {"state": str(cell.state), "trials": cell.config.trials, "missing": len(cell.missing)}
         rows.append(cell.axes | state | {"core_hours": cell.seconds / HOUR})
     frame = pd.DataFrame(rows)

@@ -21,7 +21,7 @@ from ..reporting.run_results import answer_in_words, reported
 from ..reporting.sentences import title_of
 from ..results import Row, columns, known_data, read_failure
 from ..screen import command_line
-from ..sweeping.cell import Cell, distinct
+from ..sweeping.cell import Cell
 from ..sweeping.compose import Composer, named_plugins
 from ..sweeping.expand import ExpandedSweep, expand
 from ..sweeping.overrides import hydra_text, overrides_of
@@ -246,7 +246,7 @@ def _sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf")
     if sweep is None:
         raise NoSubjectError
     wanted = []
-    for cell in distinct(request.cells):
+    for cell in request.cells:
         cell.locate(known_data(cell.results, cell.source))
         failure = read_failure(cell.results, cell.key)
         wanted.append(reported(cell, cell.folder, failure=None if failure is None else failure.error))

@@ -48,6 +48,10 @@ NARROW = 100
 class Terminal:
     """Shows a run: progress on stderr, results on stdout."""
 
+    def begin(self, request: ExpandedSweep) -> None:
+        """Show what is left out, and what a user may have meant otherwise."""
+        _say([*(f"Left out: {reason}" for reason in request.left_out), *request.notes], stderr=True)
+
     def watching(self, cells: Sequence[Cell], *, is_told: bool) -> AbstractContextManager[Tell]:
         """Show the progress of cells while the block runs; a cell that trains alone shows its own.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..metrics import metric_named
+from ..metrics import metrics
 from ..options import Config, plugin_hashes
 from ..options.combinations import UsedOption, is_in, own_parts, used_options
 from ..options.config import derived
@@ -38,7 +38,9 @@ PLAIN_WORD = re.compile(r"""[^,'"\\\[\]]+""")
 
 def identity(config: Config, data_hash: str) -> Row:
     """The fields that decide the numbers of a cell on the data of this hash."""
-    return _fields(config, data_hash, used_options(config))
+    used = used_options(config)
+    own = own_parts(used) if config.plugins else []
+    return _fields(config, data_hash, used, own)
 
 
 def pretraining_identity(config: Config, data_hash: str) -> Row:
@@ -47,29 +49,28 @@ def pretraining_identity(config: Config, data_hash: str) -> Row:
     One pre-training serves every method and regime, unless it depends on labels: then it depends on the regime, and
     with ``validation=inside`` on how many labels are left to train.
     """
-    options = _without_method(config)
+    used = _of_pretraining(config)
+    own = own_parts(used) if config.plugins else []
+    return _fields(config, data_hash, used, own)
+
+
+@derived
+def _of_pretraining(config: Config) -> list[UsedOption]:
+    """The options that a cell's pre-training uses: none of its method, and of labels only if it sees them."""
+    options = used_options(replace(config, method={"name": "control"}))
     used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
     if not config.pretrain.probe:
         used = [each for each in used if each.name != "pretrain.probe"]
     # By its pretext, or by the probes in its curves.
-    sees_labels = config.is_pretrained and (config.pretrain.probe or config.part("pretrain").uses_labels)
-    if not sees_labels:
-        return _fields(config, data_hash, used)
+    if not config.is_pretrained or not (config.pretrain.probe or config.part("pretrain").uses_labels):
+        return used
     # The cell itself says whether anything validates, and so whether the share that does is used.
-    label_options = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
-    head_options = []
+    used += [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
     if config.part("pretrain").uses_labels:
-        head_options = [each for each in options if is_in(each.name, ("network.head",))]
-    fields = _fields(config, data_hash, [*used, *label_options, *head_options])
+        used += [each for each in options if is_in(each.name, ("network.head",))]
     if config.regime.get("validation") == "inside":
-        fields["watched from"] = str(config.watched_from)
-    return fields
-
-
-@derived
-def _without_method(config: Config) -> Sequence[UsedOption]:
-    """The options that a cell uses apart from its method, whose options its pre-training does not use."""
-    return used_options(replace(config, method={"name": "control"}))
+        used.append(UsedOption("watched from", str(config.watched_from), True))
+    return used
 
 
 def columns(config: Config) -> Row:
@@ -124,28 +125,21 @@ def fingerprint(fields: Row) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> Row:
-    """The fields of an identity: science, data, plugins, and the options that differ from their defaults."""
+def _fields(config: Config, data_hash: str, used: Sequence[UsedOption], own: Sequence[tuple[str, type[Any]]]) -> Row:
+    """The fields of an identity: science, data, plugins of the user's ``own`` parts, and the options that differ from
+    their defaults."""
     fields: Row = {"science": SCIENCE_VERSION, "data": data_hash}
     if config.plugins:
-        hashes = plugin_hashes(config.plugins, _code_of(used))
+        watched = [each.value for each in used if each.name == "finetune.metric"]
+        code = [*(cls for _, cls in own), *(metric.function for metric in metrics() if metric.name in watched)]
         # A plugin of which nothing is used decides nothing.
-        if hashes:
+        if hashes := plugin_hashes(config.plugins, code):
             fields["plugins"] = hashes
     for each in used:
         # Defaults are left out, so that an option that is added later changes no identity.
         if each.differs:
             fields[each.name] = _plain(each.value)
     return fields
-
-
-def _code_of(used: Sequence[UsedOption]) -> list[Any]:
-    """The classes of the user's parts among these options, and the function of the metric that training watches."""
-    code: list[Any] = [cls for _, cls in own_parts(used)]
-    for each in used:
-        if each.name == "finetune.metric" and each.value:
-            code.append(metric_named(each.value).function)
-    return code
 
 
 def _plain(value: Any) -> Any:

@@ -15,21 +15,23 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.sources import Source, open_source
 from ..data.targets import KINDS, Target
-from ..errors import counted
+from ..errors import UsageError, counted
+from ..importing import without_garbage_collection
 from ..options import Config
 from ..options.axes import distinguishing_names, group_of
-from ..options.combinations import fit_to_data, fit_to_target
+from ..options.combinations import check_target, fit_to_data, fit_to_target
+from ..options.plugins import check_loggers
 from ..options.settings import FitSettings
 from ..results import (
     CellStore,
@@ -37,9 +39,11 @@ from ..results import (
     KnownData,
     PretrainingStore,
     Stored,
+    check_folder,
     columns,
     fingerprint,
     folder_time,
+    forget_failure,
     identity,
     is_claimed,
     known_data,
@@ -49,6 +53,7 @@ from ..results import (
 )
 from ..results.records import WEIGHTS
 from ..results.store import Store
+from ..screen import doing, screen
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -56,6 +61,27 @@ if TYPE_CHECKING:
 
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 """Options of the command, which are the same for all of its cells."""
+MINUTE, HOUR = 60.0, 3600.0
+# Measured on one core of the machine in docs/speed.md.
+START_UP = 3.2
+"""Seconds until torch and Lightning are imported and the result is shown."""
+FIT = 0.02
+"""Seconds of a fit, however small it is."""
+STEP = 0.001
+"""Seconds of an optimiser step of one trial, however few rows it has."""
+ROW = {"pretrain": 4e-5, "finetune": 1.6e-5}
+"""Seconds of a training row and an epoch in each phase, of the default network on `USUAL_COLUMNS`."""
+USUAL_COLUMNS = 30
+"""Columns that a row's time is for."""
+EPOCHS = {"pretrain": 24.0, "finetune": 11.0}
+"""The mean number of epochs with a patience of 3. It grows in proportion to the patience."""
+TYPICAL_PATIENCE = 3
+TRAINED_SHARE = 0.7
+"""Of the rows with a label, in random splits; the others are tested."""
+TYPICAL_SIZE = (1000, 20)
+"""Rows and columns of data whose size nobody knows before they are loaded."""
+MOST_PROBLEMS = 10
+"""Sentences that a refusal shows."""
 _one_survey = threading.Lock()
 """The display of a run looks at its cells while jobs of a launcher run."""
 
@@ -126,6 +152,14 @@ class Cell:
         """Equal for equal cells. It needs no data, unlike the fingerprint."""
         # The name of the data takes the place of their hash.
         return fingerprint(identity(self.config, self.source.key))
+
+    @cached_property
+    def shared(self) -> object:
+        """What cells of the same job have in common: their pre-training, or nothing but the cell itself."""
+        # Without a cache nothing is shared.
+        if self.config.is_pretrained and self.config.cache.max_gb:
+            return fingerprint(pretraining_identity(self.config, self.source.key))
+        return self
 
     @cached_property
     def axes(self) -> dict[str, Any]:
@@ -199,7 +233,7 @@ def stores_of(cells: Iterable[Cell]) -> Sequence[Store]:
     return list({store.folder: store for store in places if store}.values())
 
 
-def named(cells: Sequence[Cell]) -> Sequence[Cell]:
+def named(cells: list[Cell]) -> list[Cell]:
     """The cells of a run with their names and that of their group."""
     asked = [cell.overrides for cell in cells]
     # Loggers show the group; a sweep may be the path of a file.
@@ -244,25 +278,110 @@ def survey(cells: Sequence[Cell]) -> Sequence[Cell]:
     return cells
 
 
-MINUTE, HOUR = 60.0, 3600.0
-# Measured on one core of the machine in docs/speed.md.
-START_UP = 3.2
-"""Seconds until torch and Lightning are imported and the result is shown."""
-FIT = 0.02
-"""Seconds of a fit, however small it is."""
-STEP = 0.001
-"""Seconds of an optimiser step of one trial, however few rows it has."""
-ROW = {"pretrain": 4e-5, "finetune": 1.6e-5}
-"""Seconds of a training row and an epoch in each phase, of the default network on `USUAL_COLUMNS`."""
-USUAL_COLUMNS = 30
-"""Columns that a row's time is for."""
-EPOCHS = {"pretrain": 24.0, "finetune": 11.0}
-"""The mean number of epochs with a patience of 3. It grows in proportion to the patience."""
-TYPICAL_PATIENCE = 3
-TRAINED_SHARE = 0.7
-"""Of the rows with a label, in random splits; the others are tested."""
-TYPICAL_SIZE = (1000, 20)
-"""Rows and columns of data whose size nobody knows before they are loaded."""
+def check_parts(cells: Sequence[Cell]) -> None:
+    """Look at the data from outside and construct every part of each cell, before the first one trains."""
+    from ..options import build_parts
+
+    _make([cell.source.check for cell in cells])
+    # The cells of a run have the same loggers.
+    _make([partial(check_loggers, cells[0].config.logger), *(partial(build_parts, cell.config) for cell in cells)])
+    check_data(cells)
+
+
+def check_data(cells: Sequence[Cell]) -> "dict[str, Table]":
+    """Refuse what cells ask of their data, and return the users' own tables, by the key of their source, which the
+    cells then know.
+
+    Other tables are checked by the kind of their target, and by their rows where a column of theirs splits them.
+
+    Raises:
+        UsageError: a table cannot be read, or is not what a cell needs.
+    """
+    tables: dict[str, Table] = {}
+    checks: list[Callable[[], object]] = []
+    for cell in cells:
+        source = cell.source
+        if source.is_found_out:
+            from ..data.trials import check_request
+
+            # Cells share tables, and a large one takes seconds to read.
+            if source.key not in tables:
+                tables[source.key] = source.read().table
+            cell.learn(tables[source.key])
+            checks.append(partial(check_request, cell.config, tables[source.key]))
+        elif source.target_kind is not None:
+            checks.append(partial(check_target, cell.config, KINDS[source.target_kind]))
+    _make(checks)
+    return tables
+
+
+def _make(checks: Sequence[Callable[[], object]]) -> None:
+    """Make all checks, and refuse whatever they refuse together."""
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except UsageError as error:
+            problems.append(str(error))
+    refuse(problems)
+
+
+def refuse(sentences: Sequence[str]) -> None:
+    """Raise an error with these sentences, each once, if there are any."""
+    # Cells of one table have the same problem with it.
+    if sentences:
+        raise UsageError("\n".join(list(dict.fromkeys(sentences))[:MOST_PROBLEMS]))
+
+
+def make_ready(cells: Sequence[Cell], number: int) -> None:
+    """Check the parts of cells, which are left to train of so many, and make their folders of results."""
+    what = f"{len(cells)} of {counted(number, 'cell')} to train"
+    # Imports make many objects and no garbage.
+    with doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
+        check_parts(cells)
+    # A folder that is made here is not left behind by a run that the checks refuse.
+    for results in {cell.results for cell in cells}:
+        check_folder(results, writable=True)
+    for cell in cells:
+        # Only failures of this run are counted, and what has failed earlier is tried once more.
+        if cell.state is State.FAILED:
+            forget_failure(cell.results, cell.key)
+            cell.state = State.WAITING
+
+
+def clear(cells: Sequence[Cell]) -> None:
+    """Set aside the results and pre-trainings of surveyed cells, and say so."""
+    say = screen(stderr=True).say
+    for store in stores_of(cells):
+        if store.folder.exists():
+            # The claim keeps a process away that begins to train the cell at this moment.
+            with store.claim() as claim:
+                if claim is None:
+                    say(f"{store.folder} is being trained by another process and is left alone.")
+                elif sentence := store.clear("force=true trains it again"):
+                    say(sentence)
+
+
+def failures(cells: Sequence[Cell]) -> list[str]:
+    """Each reason why cells did not finish, once, with the cells that it holds for."""
+    alike = dict[str, list[Cell]]()
+    for cell in cells:
+        if cell.state is not State.FINISHED:
+            alike.setdefault(cell.failure.error if cell.failure else "", []).append(cell)
+    sentences = []
+    for first, *others in alike.values():
+        label = first.label + (f" (and {len(others):,} more of {len(cells):,} cells)" if others else "")
+        failure = first.failure and replace(first.failure, cell=label)
+        sentences.append(str(failure or f"{label} did not finish."))
+    return sentences
+
+
+def planned(cells: Sequence[Cell]) -> "dict[str, Table]":
+    """Find out how far cells are and what is left to train, and return the users' own tables, see `check_data`."""
+    survey(cells)
+    tables = check_data(cells)
+    plan_jobs(cells)
+    return tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,11 +421,7 @@ def plan_jobs(cells: Sequence[Cell]) -> list[Job]:
     told the processor time that it is expected to take."""
     sharing = dict[object, list[Cell]]()
     for cell in unfinished(cells):
-        shared: object = cell
-        # A cell that shares nothing is a job of its own. Without a cache nothing is shared.
-        if cell.config.is_pretrained and cell.config.cache.max_gb:
-            shared = fingerprint(pretraining_identity(cell.config, cell.source.key))
-        sharing.setdefault(shared, []).append(cell)
+        sharing.setdefault(cell.shared, []).append(cell)
     jobs = [Job(group) for group in sharing.values()]
     for job in jobs:
         _expect(job)

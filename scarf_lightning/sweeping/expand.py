@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..options import check_combination, load_plugins, unused_options
 from ..options.combinations import check_method, is_in, used_options, with_dataset
 from ..results import columns
-from .cell import Cell
+from .cell import Cell, distinct, named, refuse
 from .compose import Composer, Overrides, read_config
 from .folders import SWEEPS, SweepFile, read_sweep
 from .overrides import hydra_text, override_key, swept
@@ -36,16 +36,14 @@ EACH = ("dataset.drop=each", "pretrain.drop=each", "corruption.keep=each", "cotr
 columns, and a cell without each of them."""
 ANY_NUMBER = 10**15
 """Of cells, as good as no bound."""
-MOST_PROBLEMS = 10
-"""Sentences that a refusal shows."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class ExpandedSweep:
     """The cells that a command line stands for.
 
     Attributes:
-        cells: at least one.
+        cells: at least one, equal ones once, with the names that they have in this run.
         sweep: the file that names them, if there is one.
         left_out: sentences on combinations that do not go together.
         notes: sentences on what a user may have meant otherwise.
@@ -61,6 +59,9 @@ class ExpandedSweep:
     arguments: tuple[str, ...] = ()
     usual: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.cells = named(distinct(self.cells))
 
 
 Axes = Mapping[str, Sequence[str]]
@@ -117,7 +118,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path = SWEEPS) 
             cells.append(cell)
         except UsageError as error:
             left_out.append(str(error))
-    _refuse(_unused(blocks, cells) if cells else left_out)
+    refuse(_unused(blocks, cells) if cells else left_out)
     usual, config = composer(()), cells[0].config
     if (config.vary, config.max_cells) != (usual.vary, usual.max_cells) or (config.sweeps and sweep is None):
         raise UsageError("sweeps, vary and max_cells are named on the command line, and not in a file of options.")
@@ -287,14 +288,8 @@ def _composed(combinations: Sequence[Overrides], composer: Composer) -> list[Cel
         else:
             cells.setdefault(overrides, Cell(overrides, config))
     known = {each.partition("=")[0] for each in chain(*cells)}
-    _refuse(wrong + [sentence for option, sentence in unknown.items() if option not in known])
+    refuse(wrong + [sentence for option, sentence in unknown.items() if option not in known])
     return list(cells.values())
-
-
-def _refuse(sentences: Sequence[str]) -> None:
-    """Raise an error with these sentences, each once, if there are any."""
-    if sentences:
-        raise UsageError("\n".join(list(dict.fromkeys(sentences))[:MOST_PROBLEMS]))
 
 
 def _unused(blocks: Sequence[Block], cells: Sequence[Cell]) -> list[str]:

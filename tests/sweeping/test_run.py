@@ -49,7 +49,7 @@ def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, 
     launch: Any = partial(launch_by, launcher)
     try:
         # What goes on meanwhile is not shown.
-        with patch.object(running, "doing", nullcontext):
+        with patch("scarf_lightning.sweeping.cell.doing", nullcontext):
             run(ExpandedSweep(cells, **request), load_training, Terminal(), launch)
     except UnfinishedError as error:
         print(error, file=sys.stderr)
