@@ -18,9 +18,7 @@ from torch import Tensor
 from ..randomness import Roster, StackedGenerator
 from .preprocessing import Preprocessing, refuse_too_large
 from .table import Table
-
-EVALUATION_ROWS = 1024
-"""Rows a trial in one evaluation batch: they keep a processor busy and need little memory beside the training."""
+from .trials import EVALUATION_ROWS
 
 
 class Tensors:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ..options import Config
     from .table import Table
 
+EVALUATION_ROWS = 1024
+"""Rows a trial in one evaluation batch: they keep a processor busy and need little memory beside the training."""
+
 Watches = Callable[[int], bool]
 """Whether anything stops or chooses by labels, given the number of labels in all."""
 

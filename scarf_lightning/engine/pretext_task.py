@@ -18,6 +18,7 @@ from ..networks import Columns
 from ..pretexts import Pretext, Views
 from ..randomness import Roster, StackedGenerator
 from .encoder import Encoder
+from .hardware import VIEWS_BYTES
 
 if TYPE_CHECKING:
     # It imports Lightning.
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 MEAN_CHUNK = 1024
 """Training rows that are encoded at once for their mean."""
-MOST_BYTES = 2**28
-"""Memory for the validation views of a stack; a wide table of a thousand rows would need several times as much."""
 SIMILARITIES = 2**24
 """Pairs of rows whose similarities are computed at once, by as many trials as have no more: 64 MB of float32. A step's
 temporaries are several times as large."""
@@ -411,7 +410,7 @@ register_pytree_node(StaticViews, StaticViews.flattened, StaticViews.unflattened
 class ValidationSet:
     """The static validation set (paper, section 3): ``n_passes`` views of each mini-batch of validation rows.
 
-    Views are made at the first validation and kept. If they need more than `MOST_BYTES`, or change with the network,
+    Views are made at the first validation and kept. If they need more than `VIEWS_BYTES`, or change with the network,
     they are made for each validation, from the beginning of the same streams.
     """
 
@@ -444,7 +443,7 @@ class ValidationSet:
         if not self._keeps:
             return
         self._kept.append(views)
-        if sum(each.n_bytes for each in self._kept) > MOST_BYTES:
+        if sum(each.n_bytes for each in self._kept) > VIEWS_BYTES:
             self._keeps = False
             self._kept.clear()
 

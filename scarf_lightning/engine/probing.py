@@ -1,25 +1,70 @@
-"""Measures of the frozen embeddings of f, while it pre-trains and at its end."""
+"""Measures of how embeddings lie in space, and of those of a frozen f while it pre-trains and at its end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
+from torch import Tensor
 
-from ..data.datamodule import EVALUATION_ROWS, DeviceTable
 from ..data.targets import Labels, Target
-from ..data.trials import TrialData
+from ..data.trials import EVALUATION_ROWS, TrialData
+from ..losses.loss import squared_distance
+from ..losses.loss import uniformity as spread
 from ..randomness import StackedGenerator
-from .embeddings import alignment, effective_rank, uniformity
 from .lifting import as_it_is
-from .stack_modules import Pretraining
 from .watching import Watcher
+
+if TYPE_CHECKING:
+    # These modules import Lightning.
+    from ..data.datamodule import DeviceTable
+    from .stack_modules import Pretraining
 
 NEIGHBOURS = 5
 MOST_ITERATIONS = 1000
 """Of the logistic regression."""
+
+
+def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Mean over rows of the squared distance between the directions of two views: 0 (the same) to 4 (opposite).
+
+    Wang and Isola 2020, https://arxiv.org/abs/2005.10242, with alpha = 2. **Shape.** ``(n, E)`` twice.
+    """
+    return float(squared_distance(_unit(first), _unit(second)))
+
+
+def uniformity(embeddings: NDArray[Any], t: float = 2.0) -> float:
+    """log of the mean over pairs of exp(-t d^2), d the distance of their directions: 0 for one point, less if spread.
+
+    Wang and Isola 2020. **Shape.** ``(n, E)``.
+    """
+    return float(spread(_unit(embeddings), t))
+
+
+def effective_rank(embeddings: NDArray[Any]) -> float:
+    """exp of the entropy of the normalised singular values: how many dimensions the rows fill, 1 to min(n, E).
+
+    Roy and Vetterli 2007, "The effective rank"; for embeddings Garrido et al. 2023, https://arxiv.org/abs/2210.02885.
+    The rows are not centred. Rows of zeros have rank 0. **Shape.** ``(n, E)``.
+    """
+    matrix = np.asarray(embeddings, dtype=np.float64)
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    # Rows of zeros have no direction.
+    if not singular.any():
+        return 0.0
+    share = singular[singular > 0] / singular.sum()
+    entropy = -(share * np.log(share)).sum()
+    return float(np.exp(entropy))
+
+
+def _unit(embeddings: NDArray[Any]) -> Tensor:
+    """Directions, float64 ``(1, n, E)``; an embedding of zeros has none and stays."""
+    matrix = np.asarray(embeddings, dtype=np.float64)
+    directions = F.normalize(torch.from_numpy(matrix), dim=-1)
+    return directions[None]
 
 
 @dataclass(frozen=True)
@@ -92,11 +137,11 @@ class Probing:
 
     def __init__(
         self,
-        module: Pretraining,
+        module: "Pretraining",
         data: TrialData,
         target: Target,
         labels: Labels,
-        table: DeviceTable,
+        table: "DeviceTable",
         random: Callable[[], StackedGenerator],
         neighbours: int = NEIGHBOURS,
     ) -> None:
@@ -131,7 +176,7 @@ class Probing:
                 measures.setdefault(name, []).append(value)
         return {name: np.array(values) for name, values in measures.items()}
 
-    def _raw(self, rows: NDArray[np.int64]) -> torch.Tensor:
+    def _raw(self, rows: NDArray[np.int64]) -> Tensor:
         """Rows of the trials still here, ``(A, n, M)``."""
         roster = self._module.roster
         return self._table.rows(torch.from_numpy(rows[roster.positions]).to(self._table.device), roster)
@@ -157,7 +202,7 @@ class EpochProbe(Watcher):
         every: epochs between two measurements.
     """
 
-    def __init__(self, probing: Probing, module: Pretraining, every: int) -> None:
+    def __init__(self, probing: Probing, module: "Pretraining", every: int) -> None:
         self._probing = probing
         self._module = module
         self._every = every
@@ -172,7 +217,7 @@ class EpochProbe(Watcher):
             self._module.tally(f"probe_{name}", device_values, 1)
 
 
-def _host_tensor(embeddings: torch.Tensor) -> NDArray[np.floating]:
+def _host_tensor(embeddings: Tensor) -> NDArray[np.floating]:
     # NumPy has no bfloat16.
     wide = embeddings.float() if embeddings.dtype == torch.bfloat16 else embeddings
     host: NDArray[np.floating] = wide.cpu().numpy()

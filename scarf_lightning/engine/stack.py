@@ -22,9 +22,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..data.datamodule import EVALUATION_ROWS, DeviceTable, Examples, StackDataModule, batch_bounds
+from ..data.datamodule import DeviceTable, Examples, StackDataModule, batch_bounds
 from ..data.table import Table
-from ..data.trials import TrialData
+from ..data.trials import EVALUATION_ROWS, TrialData
 from ..errors import UsageError
 from ..metrics import Metric, metric_named
 from ..networks import Columns, Network, OneHot

@@ -5,7 +5,7 @@ load_model                                          opens a saved model, or a ce
 Model                                               networks, which all of them give
 """
 
-from ..engine.embeddings import alignment, effective_rank, uniformity
+from ..engine.probing import alignment, effective_rank, uniformity
 from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer
 from .model import Model
 from .opening import load_model

@@ -14,12 +14,13 @@ import pandas as pd
 import pytorch_lightning as pl
 import torch
 
-from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
+from ..data.datamodule import Batch, Examples, StackDataModule, batch_bounds
 from ..data.reading.frames import path_or_frame
 from ..data.reading.roles import read_target
 from ..data.sources import open_source
 from ..data.table import Table
 from ..data.targets import Labels, Number
+from ..data.trials import EVALUATION_ROWS
 from ..engine.hardware import Hardware
 from ..engine.lifting import as_it_is
 from ..engine.stack import Stack

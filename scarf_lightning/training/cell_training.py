@@ -35,8 +35,7 @@ from ..data.splits import Splitting
 from ..data.table import Table
 from ..data.trials import RowRules, prepare_trials
 from ..engine.fit import Fit
-from ..engine.hardware import Hardware, Promise
-from ..engine.memory import Demand, free_memory, trials_that_fit
+from ..engine.hardware import Demand, Hardware, Promise, free_memory, trials_that_fit
 from ..engine.stack import Stack
 from ..engine.watching import StackProgress, TrialStopping, Watcher
 from ..errors import UsageError, counted

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.datamodule import EVALUATION_ROWS
+from ..data.trials import EVALUATION_ROWS
 from ..engine.fit import fit
 from ..engine.lifting import let_leave
 from ..engine.stack import Stack

@@ -220,7 +220,7 @@ def test_validation_views_are_kept_up_to_a_limit(
     assert len(made) == 3
     assert len(set(kept.epochs)) > 1
     made.clear()
-    monkeypatch.setattr(pretext_task, "MOST_BYTES", 0)
+    monkeypatch.setattr(pretext_task, "VIEWS_BYTES", 0)
     drawn_again = make_stack(patients, range(4)).pretrain(settings, chosen)
     assert len(made) == 3 * kept.epochs.max()
     assert drawn_again.curves == kept.curves
@@ -235,7 +235,7 @@ def test_the_limit_is_of_all_mini_batches_together_and_learned_values_are_made_a
     """Ten passes and the clean rows: 11 x 20 rows of six numbers and six indicators, in float32, of two trials."""
     stack = make_stack(patients, range(2))
     size = 2 * 11 * 20 * stack.networks.columns.n_encoded * 4
-    monkeypatch.setattr(pretext_task, "MOST_BYTES", size + left)
+    monkeypatch.setattr(pretext_task, "VIEWS_BYTES", size + left)
     stack.pretrain(PretrainSettings(max_epochs=2, batch_size=8, patience=None), chosen)
     assert len(made) == 3 * times
 

@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from scarf_lightning.engine.embeddings import effective_rank
+from scarf_lightning.engine.probing import effective_rank
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import FinetuneModule, PretrainModule, Probe
 from tests.lightning.test_encoders import Encoder, data_with_gaps
