@@ -1,7 +1,10 @@
-"""The exceptions whose messages are written for the user, and the exit status of a command that ends by one."""
+"""The exceptions whose messages are written for the user, with the exit status of a command that ends by one; and the
+sentences of such messages.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import ClassVar
 
 
@@ -31,6 +34,16 @@ class RecordWarning(UserWarning):
 
 NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
+EXTRAS = {
+    "arff": "openml",
+    "wandb_workspaces": "wandb",
+    "matplotlib": "report",
+    "jinja2": "report",
+    "openpyxl": "xlsx",
+    "hydra_plugins.hydra_joblib_launcher": "joblib",
+    "hydra_plugins.hydra_optuna_sweeper": "optuna",
+}
+"""Extras of another name than the package that they bring, by the module of that package."""
 HABITS = {
     "experiment": "A preset: --config-dir FOLDER +experiment=NAME, a file whose first line is # @package _global_.",
     "model": "Did you mean network=NAME, or method=NAME?",
@@ -58,6 +71,34 @@ SYNONYMS = {
     "n_jobs": "workers", "num_workers": "workers",
 }  # fmt: skip
 """What other tools call our parts, metrics and options."""
+
+
+def require(package: str, what: str) -> None:
+    """Make sure that a package of an extra is installed. Call it before the package is imported.
+
+    Args:
+        package: its module; the extra that brings it has its name, or is in `EXTRAS`.
+        what: needs it, as the message begins: ``method=xgboost``, or a file.
+
+    Raises:
+        UsageError: it is not installed; the message has the command that installs it.
+    """
+    # The package is looked for, not imported: an import may take seconds.
+    if find_spec(package) is None:
+        extra = EXTRAS.get(package, package)
+        raise UsageError(
+            f"{what} needs the package {package.rpartition('.')[2]}: pip install '.[{extra}]' in a clone brings it."
+        )
+
+
+def require_report(what: str) -> None:
+    """Make sure that a report can be drawn and written.
+
+    Raises:
+        UsageError: as by `require`.
+    """
+    for package in ("matplotlib", "jinja2"):
+        require(package, what)
 
 
 def explained(error: BaseException) -> str | None:

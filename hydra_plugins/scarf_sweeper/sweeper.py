@@ -55,7 +55,7 @@ class ScarfSweeper(Sweeper):
         # Hydra imports every plugin in every program, so heavy modules are imported only where they are used.
         from hydra.core.plugins import Plugins
 
-        from scarf_lightning.importing import require
+        from scarf_lightning.errors import require
 
         self.config, self.hydra_context = config, hydra_context
         self.launcher_name = str(config.hydra.runtime.choices["hydra/launcher"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, explained
-from ..importing import without_garbage_collection
+from ..machine import without_garbage_collection
 from ..sweeping.flags import MODES, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..errors import NoSubjectError, UsageError, not_an_option
-from ..importing import require_report
+from ..errors import NoSubjectError, UsageError, not_an_option, require_report
 from ..options import Config, load_plugins
 from ..options.axes import AXES
 from ..options.checking import checked

@@ -18,7 +18,7 @@ from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
 from ..errors import UsageError, unknown_name
-from ..importing import without_garbage_collection
+from ..machine import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config
 from ..screen import screen

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ..errors import counted
-from ..importing import without_garbage_collection
+from ..machine import without_garbage_collection
 from ..metrics import Metric, metrics
 from ..reporting.names import asked_for, override, setting_name, text_of
 from ..results import few_steps_note

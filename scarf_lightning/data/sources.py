@@ -18,8 +18,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import UsageError, unknown_name
-from ..importing import require
+from ..errors import UsageError, require, unknown_name
 from ..options.settings import expanded
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ The networks, losses and batches are those that every cell is trained with.
 """
 
 from .datamodules import OpenMLDataModule, TableDataModule
-from .modules import CotrainModule, FinetuneModule, PretrainModule
-from .probe import Probe
+from .modules import CotrainModule, FinetuneModule, PretrainModule, Probe
 
 __all__ = ["CotrainModule", "FinetuneModule", "OpenMLDataModule", "PretrainModule", "Probe", "TableDataModule"]

@@ -34,8 +34,7 @@ from ..options.settings import FitSettings
 from ..sweeping.overrides import overrides_of_options
 from ..training import CellTraining
 from ..trying import check_used
-from .encoders import check_shapes
-from .modules import FinetuneModule, PlainModule, PretrainModule
+from .modules import FinetuneModule, PlainModule, PretrainModule, check_shapes
 from .options import OF_THE_TABLE, Options, composed, name_of, overrides_of
 
 LENGTHS = ("max_epochs", "max_steps")

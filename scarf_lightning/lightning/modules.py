@@ -1,6 +1,7 @@
-"""The LightningModules for Lightning's own loop."""
+"""The LightningModules for Lightning's own loop, the encoders that they start from, and a probe that watches one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import partial
 from typing import Any, ClassVar
 
@@ -12,14 +13,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..data.datamodule import Batch
-from ..engine.lifting import part_of, with_trial_axis, without_trial_axis
+from ..engine.encoder import Encoder
+from ..engine.lifting import Alone, as_it_is, part_of, with_trial_axis, without_trial_axis
+from ..engine.probing import NEIGHBOURS
 from ..engine.stack_modules import Cotraining, Finetuning, Pretraining, StackModule
 from ..errors import UsageError
-from .encoders import check_shapes, read_encoder
+from ..networks import Columns, Network
 from .options import Options, check_options, overrides_of
 
 NETWORKS = ("encoder", "head", "classifier", "pretrain_head")
 """The attributes of modules that are networks of the engine's."""
+SHOWN_ROWS = 3
+"""Rows by which an encoder of a user's own shows what it gives."""
 NO_NETWORKS = (
     "{0} has no networks before it meets a table: give it data, as in {0}(data=data) "
     "or {0}.load_from_checkpoint(..., data=data), or train it first."
@@ -245,3 +250,113 @@ class CotrainModule(FinetuneModule, Cotraining):
     """
 
     implied = ("method=cotrain", "pretrain=none")
+
+
+class Probe(pl.Callback):
+    """Logs the measures of `Probing` on the validation rows, as means over trials and for each of several trials.
+
+    Their names are ``probe_linear``, ``probe_knn``, ``probe_effective_rank``, ``probe_alignment`` and
+    ``probe_uniformity``. It looks at validation labels: who chooses by it has spent them.
+
+    Args:
+        every: epochs between two measurements.
+        neighbours: number of neighbours.
+
+    Raises:
+        UsageError: a number is below 1, the module is no `PretrainModule`, or its data hold no validation labels.
+    """
+
+    def __init__(self, every: int = 1, neighbours: int = NEIGHBOURS) -> None:
+        if every < 1 or neighbours < 1:
+            raise UsageError(f"Probe takes numbers from 1, and not every={every} and neighbours={neighbours}.")
+        self.every = every
+        self.neighbours = neighbours
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not isinstance(pl_module, PretrainModule):
+            raise UsageError(f"Probe measures a PretrainModule, and not {type(pl_module).__name__}.")
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if (trainer.current_epoch + 1) % self.every:
+            return
+        assert isinstance(pl_module, PretrainModule)
+        stack = trainer.datamodule.served  # type: ignore[attr-defined]
+        if not stack.data.validation.size:
+            raise UsageError("Probe needs validation labels, and these data hold none back; use another regime.")
+        measured = stack.probing(pl_module, self.neighbours).validation_measures()
+        pl_module.log_means({f"probe_{name}": values for name, values in measured.items()})
+
+
+class OwnEncoder(Network):
+    """A module of the user's own in the place of the network that options describe. It is trained itself, not a copy.
+
+    Args:
+        module: encoded rows ``(N, D)`` to embeddings ``(N, E)``.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+        return Alone(self.module)
+
+    def check(self, columns: Columns) -> None:
+        """Refuse a module that gives no embedding a row.
+
+        Raises:
+            UsageError: see above.
+        """
+        name, width = type(self.module).__name__, columns.n_encoded
+        with as_it_is(self.module), torch.no_grad():
+            try:
+                out = self.module.eval()(torch.zeros(SHOWN_ROWS, width))
+            # Whatever a module of the user's own raises.
+            except Exception as error:
+                raise UsageError(
+                    f"{name} cannot encode this table, whose rows are (N, {width}) in float32 once their categories "
+                    f"are encoded: {error}"
+                ) from error
+        given = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        if given[:-1] != (SHOWN_ROWS,):
+            raise UsageError(
+                f"{name} gives {given} for rows of {(SHOWN_ROWS, width)}; an encoder gives one embedding a row, "
+                f"({SHOWN_ROWS}, E)."
+            )
+
+
+def read_encoder(encoder: nn.Module | None) -> tuple[OwnEncoder | None, Mapping[str, Tensor] | None]:
+    """An encoder as the argument of a module: the user's own module or its copy, or else the pre-trained weights of f's
+    body.
+
+    Args:
+        encoder: a module, or the ``.encoder`` of another `PlainModule`, of which a copy is taken.
+
+    Raises:
+        UsageError: it is no module.
+    """
+    if encoder is None:
+        return None, None
+    if isinstance(encoder, Encoder):
+        if isinstance(encoder.body, Alone):
+            return OwnEncoder(deepcopy(encoder.body.network)), None
+        return None, encoder.body.state_dict()
+    if not isinstance(encoder, nn.Module):
+        raise UsageError(
+            f"encoder must be a module, as in encoder=MyEncoder(), and not {getattr(encoder, '__name__', encoder)!r}; "
+            "that of a checkpoint is PretrainModule.load_from_checkpoint(FILE, data=data).encoder."
+        )
+    return OwnEncoder(encoder), None
+
+
+def check_shapes(what: str, weights: Mapping[str, Tensor], module: nn.Module) -> None:
+    """Refuse weights of other shapes than a module's own, in words about the table: torch's would name layers.
+
+    Raises:
+        UsageError: see above.
+    """
+    given, own = ({name: each.shape for name, each in state.items()} for state in (weights, module.state_dict()))
+    if given != own:
+        raise UsageError(
+            f"The {what} is not one for this table and these options: it needs the same columns, network and number of "
+            "trials as its training had."
+        )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..importing import require
+from ..errors import require
 from ..metrics import Metric
 from ..options.axes import BASES
 from ..options.settings import WandbSettings

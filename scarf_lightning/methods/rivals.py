@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from ..data.preprocessing import Ordinal, codes_in
 from ..data.targets import Labels, Target
-from ..errors import UsageError
-from ..importing import require
+from ..errors import UsageError, require
 from ..options.option import option
 from . import Method, MethodResult, SupervisedPhase
 

@@ -12,8 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
-from ..importing import require
+from ..errors import UsageError, require
 from .axes import BASES, TARGET, classes
 from .option import Values
 from .settings import LoggerSettings

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..importing import require
+from ..errors import require
 from ..verdicts import ComparedResults
 from ..verdicts import compare as compare_frame
 

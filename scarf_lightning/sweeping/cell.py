@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.sources import Source, open_source
 from ..data.targets import KINDS, Target
 from ..errors import UsageError, counted
-from ..importing import without_garbage_collection
+from ..machine import without_garbage_collection
 from ..options import Config
 from ..options.axes import distinguishing_names, group_of
 from ..options.combinations import check_target, fit_to_data, fit_to_target

@@ -20,8 +20,20 @@ from ..options import Config
 from ..options.axes import BASES, classes, parts
 from ..options.combinations import own_parts, used_options
 from ..options.plugins import load_plugins
-from .bench import N_ROWS, TRIALS, Trained, made, tables_for
-from .questions import ROUNDING, WrongError, called, check_company, check_hidden, check_trained, watch
+from .bench import (
+    N_ROWS,
+    ROUNDING,
+    TRIALS,
+    Trained,
+    WrongError,
+    called,
+    check_company,
+    check_hidden,
+    check_trained,
+    made,
+    tables_for,
+    watch,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

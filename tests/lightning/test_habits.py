@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.lightning import FinetuneModule, PretrainModule, TableDataModule
-from tests.lightning.test_encoders import data_with_gaps
+from tests.lightning.test_modules import data_with_gaps
 from tests.lightning.test_plain_lightning import FINE, SMALL, trainer
 
 pytestmark = [

@@ -17,8 +17,7 @@ from unicodedata import normalize
 import pandas as pd
 import pyarrow as pa
 
-from ...errors import UsageError
-from ...importing import require
+from ...errors import UsageError, require
 from ..columns import EXACT, are_whole, floats, is_numeric
 
 CODE = re.compile(r"[+-]*(0\d+|9\d{15}|\d{17,})", re.ASCII)
