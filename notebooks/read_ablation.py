@@ -29,8 +29,7 @@ import yaml
 from sklearn.datasets import load_iris, load_wine
 
 import scarf_lightning
-from scarf_lightning.reporting.drawings.gains import box_plots
-from scarf_lightning.reporting.drawings.matrices import heat_map
+from scarf_lightning.reporting.drawings.over_tables import box_plots, heat_map
 from scarf_lightning.reporting.style import COLOURS
 from scarf_lightning.verdicts import cell_means, reference_win_matrix, relative_gains, win_matrix
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.reporting.blocks import Block, Paragraph, Picture, Section, number, table
 from scarf_lightning.reporting.cell_results import NOT_AXES, CellResults
-from scarf_lightning.reporting.drawings.gains import FILTER
+from scarf_lightning.reporting.drawings.over_tables import FILTER
 from scarf_lightning.reporting.making import RowOf
 from scarf_lightning.reporting.style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
 from scarf_lightning.results import Row

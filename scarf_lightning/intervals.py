@@ -121,14 +121,14 @@ def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None
     return min(correlation / (1 - correlation), n_test / n_train)
 
 
-def unseen(n_test: float, trials: int) -> float:
+def unseen_share(n_test: float, trials: int) -> float:
     """The largest share, with 95 % confidence, of a kind of rows that no trial tested: 1 - 0.05^(1/m) for m different
     test rows, the rule of three (Hanley and Lippman-Hand 1983, DOI 10.1001/jama.1983.03330370053031).
 
     If all trials have the same value, their spread is zero and says nothing about the rows that none of them tested. An
     interval is at least this wide then. ``n_test`` are the test rows of a trial; infinite if unknown, which gives 0.
 
-    >>> round(unseen(n_test=100, trials=1), 3)
+    >>> round(unseen_share(n_test=100, trials=1), 3)
     0.03
     """
     # More than five trials test the same rows again.

@@ -13,11 +13,9 @@ from ..options import Config, load_plugins
 from ..options.axes import AXES
 from ..options.checking import checked
 from ..options.settings import expanded
+from ..reporting.answers import Answers, answer_in_words, reported
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
-from ..reporting.questions import Answers
 from ..reporting.report_options import NAMES, ReportOptions
-from ..reporting.run_results import answer_in_words, reported
-from ..reporting.sentences import title_of
 from ..results import Row, columns, known_data, read_failure
 from ..screen import command_line
 from ..sweeping.cell import Cell
@@ -121,8 +119,7 @@ def report(
         UsageError: an option is wrong, or nothing is finished yet.
     """
     require_report("A report")
-    from ..reporting.default_drawings import default_drawings
-    from ..reporting.making import make_report, write_report
+    from ..reporting.making import default_drawings, make_report, title_of, write_report
 
     asked = overrides_of(asked, overrides)
     makers = [_maker(section) for section in sections]
@@ -161,10 +158,8 @@ def log_sweep(answers: Answers, cells: Sequence[Cell], request: ExpandedSweep) -
         Sentences on what could not be written.
     """
     from ..loggers import wandb_runs
-    from ..loggers.wandb_workspace import save_workspace
     from ..loggers.writing import reason
-    from ..reporting.default_drawings import default_drawings
-    from ..reporting.making import make_report, write_report
+    from ..reporting.making import default_drawings, make_report, title_of, write_report
 
     first, in_words = cells[0], answer_in_words(answers)
     settings, results = first.config.logger.wandb, first.results
@@ -191,7 +186,9 @@ def log_sweep(answers: Answers, cells: Sequence[Cell], request: ExpandedSweep) -
             page=write_report(page, results / "tables" / "page").parent,
         )
         if settings.mode == "online":
-            save_workspace(first.group, answers.results.different, answers.options.measure, settings, results)
+            wandb_runs.save_workspace(
+                first.group, answers.results.different, answers.options.measure, settings, results
+            )
     except Exception as error:
         return [f"Not all of the answer of {first.group} is in W&B: {reason(error)}."]
     return []

@@ -165,7 +165,7 @@ def check_before_training(cells: Sequence[Cell], sweep: SweepFile | None = None)
     # A wrong reference is refused before hours of training, not by the report behind them.
     if cells[0].config.reference is not None:
         # Imports pandas.
-        from ..reporting.run_results import check_reference
+        from ..reporting.answers import check_reference
 
         check_reference(cells)
     if sweep is not None and sweep.is_of_user:

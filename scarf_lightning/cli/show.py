@@ -25,9 +25,8 @@ from ..sweeping.workers import Tell
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
+    from ..reporting.answers import Answers
     from ..reporting.cell_results import CellResults
-    from ..reporting.questions import Answers
-
 
 LONGEST_TABLE = 200
 """Cells above which a run has no table on the screen; its report has one."""
@@ -85,7 +84,7 @@ class Terminal:
     def results(self, cells: Sequence[Cell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show what was trained, its table, the answer, reservations, and where the results are."""
         with without_garbage_collection():
-            from ..reporting.run_results import answer_in_words, answers_of_run
+            from ..reporting.answers import answer_in_words, answers_of_run
 
         answers = answers_of_run(request, cells)
         _say([_title(answers, cells, n_skipped)])
@@ -304,9 +303,7 @@ def shared_trials(results: "CellResults") -> int | None:
 
 def _in_words(results: "CellResults", cell: int, metric: Metric) -> tuple[str, str]:
     """The mean of a cell's metric, and its interval, as far as they are known."""
-    from ..reporting.levels import level_of
-
-    mean, low, high = level_of(results, cell, metric)
+    mean, low, high = results.level_of(cell, metric)
     # All trials may have diverged; too few, or a fixed split without predictions, give a mean alone.
     interval = UNKNOWN if math.isnan(low) else f"{metric.plain(low)} to {metric.plain(high)}"
     return ("", "") if math.isnan(mean) else (metric.plain(mean), interval)

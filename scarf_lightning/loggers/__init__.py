@@ -1,9 +1,8 @@
 """Views of the store in W&B and any logger of Lightning's: one run for each cell. They can be made again
 from its files at any time."""
 
-from .live import live_curves
 from .view import CellView, cell_view, run_name, validation_errors
-from .writing import write_views
+from .writing import live_curves, write_views
 
 __all__ = [
     "CellView",

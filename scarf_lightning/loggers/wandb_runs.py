@@ -1,6 +1,10 @@
-"""W&B runs, each of which is opened, written and finished in one way. Offline runs use no network."""
+"""W&B runs, each of which is opened, written and finished in one way, and a workspace of those of a sweep.
+
+Offline runs use no network. W&B's own client makes a workspace, with panels by axis.
+"""
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -11,17 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 from pytorch_lightning.loggers import WandbLogger
 
-from ..errors import UsageError
+from ..errors import UsageError, require
+from ..metrics import Metric
+from ..options.axes import BASES
 from ..options.settings import WandbSettings
+from ..results import write_whole
+from ..results.records import parsed, read_json
 from .view import plain_table
 
 if TYPE_CHECKING:
     import pandas as pd
     import wandb
+    from wandb_workspaces.workspaces.interface import Section
 
 FOLDER = "wandb"
 SUMMARY = "summary/"
 """Before the names of metrics that a run has once."""
+ADDRESSES = "workspaces.json"
+"""The file of the addresses of workspaces, by group."""
+PHASES = ("pretrain", "finetune")
 EPOCH = "epoch"
 """What curves are drawn over."""
 LONGEST_NAME = 128
@@ -183,3 +195,61 @@ def open_run(
         exit_code = int(failed)
     finally:
         run.finish(exit_code=exit_code)
+
+
+def save_workspace(group: str, axes: Sequence[str], metric: Metric, settings: WandbSettings, results: Path) -> None:
+    """Save the workspace of the runs of a group, in place of its earlier one.
+
+    Args:
+        group: of the runs, as `CellView` has it.
+        axes: options that vary among them, such as ``corruption`` and ``pretrain.max_epochs``.
+        metric: of the bars.
+        settings: of the project.
+        results: the folder of all results, in which the address of each workspace is kept.
+
+    Raises:
+        UsageError: the package ``wandb_workspaces`` is not installed.
+        Exception: as W&B's client raises it.
+    """
+    require("wandb_workspaces", "A workspace of W&B")
+    import wandb
+    from wandb_workspaces import expr
+    from wandb_workspaces.workspaces.interface import RunsetSettings, Workspace
+
+    group, file = group_name(group), results / FOLDER / ADDRESSES
+    addresses = parsed(dict[str, str], read_json(file), ADDRESSES) if file.exists() else {}
+    if group in addresses:
+        workspace = Workspace.from_url(addresses[group])
+    else:
+        entity = settings.entity or wandb.Api().default_entity
+        workspace = Workspace(entity=str(entity), project=settings.project, name=group)
+    workspace.sections = sections_of(axes, metric)
+    workspace.runset_settings = RunsetSettings(filters=[expr.Metric("Group") == group])
+    workspace.save()
+    write_whole(file, json.dumps(addresses | {group: workspace.url}))
+
+
+def sections_of(axes: Sequence[str], metric: Metric) -> "list[Section]":
+    """The answer, then a section an axis: the metric of each value, and curves with a band over the cells that share
+    it."""
+    from wandb_workspaces.reports.v2.interface import BarPlot, Config, LinePlot, MediaBrowser, WeavePanelSummaryTable
+    from wandb_workspaces.workspaces.interface import Section
+
+    answer: list[Any] = [WeavePanelSummaryTable(table_name=table) for table in ("ablation", "effects")]
+    sections = [Section(name="The answer", panels=[*answer, MediaBrowser(media_keys=["figures/*"])], is_open=True)]
+    for axis in axes:
+        # A part of an axis stands beside its options.
+        grouping = Config(f"{axis}.name" if axis in BASES or axis == "dataset" else axis)
+        band: dict[str, Any] = {"groupby": grouping, "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
+        panels: list[Any] = [BarPlot(title=f"{metric.label} by {axis}", metrics=[metric.name], **band)]
+        for phase in PHASES:
+            panels.append(
+                LinePlot(
+                    title=f"validation loss of {phase} by {axis}",
+                    x=EPOCH,
+                    y=[f"{phase}/validation_loss_mean"],
+                    **band,
+                )
+            )
+        sections.append(Section(name=f"By {axis}", panels=panels, is_open=True))
+    return sections

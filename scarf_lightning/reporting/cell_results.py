@@ -1,21 +1,21 @@
-"""The cells of a report, and what the store holds of them."""
+"""The cells of a report, what the store holds of them, and their trials as the statistics take them."""
 
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import yaml
 
 from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError, did_you_mean, unknown_name
-from ..intervals import SIZES
-from ..metrics import metrics
+from ..intervals import SIZES, Interval, median_sizes, overlap_ratio
+from ..metrics import Metric, metrics
 from ..options.config import SHORTHANDS
 from ..results import (
     Predictions,
@@ -31,11 +31,10 @@ from ..results import (
 from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
 from ..results.store import FLAGS
+from ..verdicts.rows_and_fits import FORMULAS, RowsOfTrial, rows_by_metric
+from ..verdicts.trials import Trials
 from .learning import EVIDENCE, not_learnt
 from .names import Competition, asked_for, competition, distinguishing_columns, is_context, setting_name
-
-if TYPE_CHECKING:
-    from ..verdicts.trials import Trials
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
@@ -92,8 +91,7 @@ class CellResults:
         usual: the axis columns of a cell without overrides; of several references the most usual one is taken.
         targets: what the cells predict, by label, as far as that is known.
         metric: the one that they ask for, or else the one that their targets lead with.
-        stored: the records of the cells that have been read so far, by label.
-        measured: the trials that verdicts have computed so far, by cell and metric.
+        stored: the records of the cells that are in a store, by label.
     """
 
     cells: pd.DataFrame
@@ -104,7 +102,7 @@ class CellResults:
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
     stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
-    measured: "dict[tuple[int, str], Trials]" = field(default_factory=dict, compare=False, repr=False)
+    _measured: dict[tuple[int, str], Trials] = field(default_factory=dict, init=False, compare=False, repr=False)
     _predictions: dict[int, dict[int, Predictions]] = field(default_factory=dict, compare=False, repr=False)
     _columns: dict[str, dict[int, list[Any]]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -113,17 +111,11 @@ class CellResults:
         """The columns that say what a cell is."""
         return [column for column in self.cells.columns if column not in NOT_AXES]
 
-    def stored_of(self, cell: int) -> Stored | None:
-        """The records of a cell, which are read once; None of a cell that is in no store."""
-        if cell not in self.stored and cell in self.folders:
-            self.stored[cell] = read_cell(self.folders[cell])
-        return self.stored.get(cell)
-
     def predictions_of(self, cell: int) -> dict[int, Predictions]:
         """The predictions that a cell has kept, by trial; those of few cells are read once."""
         if cell in self._predictions:
             return self._predictions[cell]
-        stored = self.stored_of(cell)
+        stored = self.stored.get(cell)
         # A damaged file costs its own trials alone, and the page lists it.
         kept = {} if stored is None else read_predictions(stored)
         self.damaged.update({} if stored is None else stored.damaged)
@@ -148,6 +140,23 @@ class CellResults:
             for label, value in zip(self.trials["cell"].tolist(), self.trials[name].tolist(), strict=True):
                 self._columns[name][label].append(value)
         return self._columns[name].get(cell, [])
+
+    def measured(self, cell: int, metric: Metric) -> Trials:
+        """The trials of a cell that have the metric, with the test rows of those whose predictions were kept."""
+        # A page asks for a cell's trials many times, as a competitor and as a reference of others.
+        if (cell, metric.name) not in self._measured:
+            wanted = [metric]
+            # A page and a table of few cells show other metrics too, from the same predictions.
+            if cell in self.targets and len(self.cells) <= MANY:
+                others = self.targets[cell].metrics()
+                wanted += [each for each in others if each.name in FORMULAS and each.name != metric.name]
+            for each, trials in zip(wanted, _measured_trials(self, cell, wanted), strict=True):
+                self._measured[cell, each.name] = trials
+        return self._measured[cell, metric.name]
+
+    def level_of(self, cell: int, metric: Metric) -> Interval:
+        """The mean of a cell's metric over trials with its interval, whose ends are NaN if the error is unknown."""
+        return self.measured(cell, metric).level(metric)
 
     def sign_of(self, cell: int) -> str:
         """The sign that a cell has learnt nothing, see `learning.not_learnt`; empty if there is none."""
@@ -198,6 +207,34 @@ class CellResults:
     def unfinished(self) -> pd.DataFrame:
         """The cells that lack trials."""
         return self.cells[self.cells["finished"] < self.cells["wanted"]]
+
+
+def _measured_trials(results: CellResults, cell: int, metrics: Sequence[Metric]) -> list[Trials]:
+    """The trials of a cell for each of these metrics."""
+    numbers = results.values_of(cell, "trial")
+    values: dict[str, dict[Hashable, float]] = {}
+    for metric in metrics:
+        # A trial that diverged has no value, and is in no mean.
+        known = zip(numbers, results.values_of(cell, metric.name), strict=True)
+        values[metric.name] = {trial: value for trial, value in known if not math.isnan(value)}
+    rows: dict[str, dict[Hashable, RowsOfTrial]] = {metric.name: {} for metric in metrics}
+    predictions = results.predictions_of(cell)
+    for trial in sorted(predictions.keys() & set(numbers)):
+        kept = predictions[trial]
+        for name, tested in rows_by_metric(metrics, kept.values, kept.labels, kept.rows).items():
+            if trial in values[name]:
+                rows[name][trial] = tested
+    sizes = median_sizes({name: results.values_of(cell, name) for name in SIZES})
+    n_test, _, n_labelled = sizes
+    alike = Trials(
+        {},
+        split=results.rows[cell].get("split"),
+        n_trained=n_labelled or math.inf,
+        test_to_train=overlap_ratio(*sizes),
+        # Rows of an older version say their shares alone, which are below 1.
+        n_test=n_test if n_test >= 1 else math.inf,
+    )
+    return [replace(alike, values=values[each.name], rows=rows[each.name]) for each in metrics]
 
 
 def rows_of(frame: pd.DataFrame) -> list[Row]:
@@ -370,7 +407,7 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     """The curves of some cells' wanted trials with the columns `CURVE`, NaN for a loss that a phase does not have."""
     frames = []
     for cell in cells:
-        if (stored := results.stored_of(cell)) is not None:
+        if (stored := results.stored.get(cell)) is not None:
             curves = read_curves(stored)
             results.damaged.update(stored.damaged)
             frames.append(curves[curves["trial"].isin(results.trials_of(cell)["trial"])].assign(cell=cell))
@@ -384,8 +421,7 @@ def environments(results: CellResults) -> list[dict[str, str]]:
     """The versions and hardware that each of the cells' stacks was trained with."""
     flat = []
     for cell in results.folders:
-        stored = results.stored_of(cell)
-        assert stored is not None
+        stored = results.stored[cell]
         found = read_environments(stored)
         results.damaged.update(stored.damaged)
         for each in found:

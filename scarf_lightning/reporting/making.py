@@ -1,4 +1,4 @@
-"""From the cells of a report to a folder with a page, figures and tables."""
+"""From the cells of a report to a folder with a page, figures and tables; its title, and what it draws by default."""
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
@@ -6,21 +6,29 @@ from dataclasses import dataclass, replace
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
 
-from ..errors import UsageError, counted
+from ..errors import UsageError, capitalised, counted, enumeration
 from ..metrics import Metric
 from ..results import Row, source_commit
-from ..results.records import UNFINISHED, DamagedRecordError, read_bytes, refuse_links, write_whole
+from ..results.records import (
+    PREDICTIONS,
+    UNFINISHED,
+    DamagedRecordError,
+    read_bytes,
+    refuse_links,
+    write_whole,
+)
 from ..screen import escaped
 from ..version import __version__
-from .answer import answer_sections
+from .answer_sections import answer_sections
+from .answers import Answers, answers_of
 from .blocks import FORMATS, Block, Paragraph, Picture, Section, Table, named, table
 from .cell_results import CellResults, environments
-from .drawings import Drawing, draw_all
-from .questions import Answers, answers_of
+from .drawings import Drawing, draw_all, read_drawings
 from .report_options import ReportOptions
 from .style import ENDINGS, drawn
 
@@ -33,6 +41,8 @@ GENERATOR = "SCARF-Lightning report"
 LONG_TABLE = 12
 """Tables with more rows get a filter."""
 FOLDERS = ("figures", "tables")
+MOST_NAMES = 3
+"""Datasets, pre-trainings or columns that a title names."""
 MOST_BYTES = 1_000_000_000
 
 
@@ -77,6 +87,55 @@ class Report:
     def warnings(self) -> list[str]:
         """Sentences on what could not be shown."""
         return [block.text for block in self.blocks if isinstance(block, Paragraph) and block.warns]
+
+
+def title_of(results: CellResults, reference: str | None = None) -> str:
+    """A title that names the question and the data. ``reference`` is the one that the user names."""
+    cells = results.cells
+    datasets = list(dict.fromkeys(cells["dataset"]))
+    # A heading has room for three names.
+    where = f"on {named(datasets) if len(datasets) <= MOST_NAMES else f'{len(datasets)} datasets'}"
+    if reference is not None:
+        return f"Is anything better than {reference} {where}?"
+    # A question about pre-training needs cells without one to compare with.
+    pretrains = list(dict.fromkeys(cells["pretrain"]))
+    tasks = [name for name in pretrains if name != "none"]
+    if 0 < len(tasks) < len(pretrains):
+        subject = f"pretrain={','.join(tasks)}" if len(tasks) <= MOST_NAMES else "pre-training"
+        return f"Does {subject} help {where}?"
+    columns = results.compared or results.contexts
+    if not columns:
+        return f"Results {where}"
+    if len(columns) > MOST_NAMES:
+        return f"Which setting is best {where}?"
+    questions = enumeration([f"which {column}" for column in columns])
+    return f"{capitalised(questions)} {'is' if len(columns) == 1 else 'are'} best {where}?"
+
+
+def default_drawings(results: CellResults) -> list[Drawing]:
+    """Of several tables the win matrix and the metric of each; of the first one losses and predictions."""
+    finished = results.cells[results.cells["finished"] > 0]
+    if finished.empty:
+        return []
+    entries: list[dict[str, Any]] = []
+    first, *others = finished["dataset"].unique()
+    if others:
+        columns = results.different or ["pretrain", "method"]
+        # Competitors are compared within a context, such as a number of labels, and never across contexts.
+        if not results.contexts and results.compared:
+            entries.append({"draw": "win_matrix", "title": "All against each other", "compare": columns})
+        entries.append({"draw": "metric_table", "title": "Every dataset", "columns": columns})
+    where = {"dataset": first}
+    cells = finished[finished["dataset"] == first]
+    if cells["pretrain"].ne("none").any():
+        entries.append({"draw": "loss_curves", "title": f"Losses while pre-training on {first}", "where": where})
+    stored = [results.stored[cell] for cell in cells.index if cell in results.stored]
+    if any(any(each.kept(PREDICTIONS)) for each in stored):
+        # All cells of a dataset predict the same target.
+        target = next(results.targets[cell] for cell in cells.index if cell in results.targets)
+        for drawing, subject in target.drawings.items():
+            entries.append({"draw": drawing, "title": f"{subject} on {first}", "where": where})
+    return read_drawings(entries, "defaults")
 
 
 def make_report(

@@ -19,9 +19,9 @@ class ShownResults(ComparedResults):
     def figure(self) -> "Figure":
         """The differences with their intervals, best first."""
         require("matplotlib", "A figure")
-        from .effects import effects_figure
+        from .answer_sections import effects_figure
 
-        return effects_figure(self.effects, self.metric, self.margin)
+        return effects_figure(self.effects)
 
 
 @wraps(compare_frame)

@@ -7,8 +7,8 @@
 A cell may fail before its data, and so its fingerprint, are known: the key names what was asked for instead.
 
 Who looks again and again finds a difference by chance. So each answer that was shown is remembered, and the next one
-is as strict as the looks before demand, see `scarf_lightning.verdicts.looks`. One call writes at the end of a file, so
-runs that end at once do not mix their lines; a line that a crash has cut is left out.
+is as strict as the looks before demand, see `scarf_lightning.verdicts.answers`. One call writes at the end of a file,
+so runs that end at once do not mix their lines; a line that a crash has cut is left out.
 """
 
 import json

@@ -20,10 +20,10 @@ import pandas as pd
 from ..errors import UsageError
 from ..intervals import FEWEST_TABLES, TEST_TO_TRAIN, UNBOUNDED
 from ..metrics import FRACTION, Floats, Labels, Metric, metric_named
-from .answers import MARGIN
+from .answers import MARGIN, Look
 from .effects import ON, WITH, Cell, Effect, Plan, answered, effects_of, frame_of
-from .looks import Look
-from .trials import Trials, rows_by_metric
+from .rows_and_fits import rows_by_metric
+from .trials import Trials
 from .words import sentences
 from .worth import worth_sentences, worths_of
 
@@ -108,7 +108,7 @@ def compare(
             not given.
         looks: the numbers of trials, of all tables together, after which you have looked at these competitors before.
             Answers are then as strict as they must be to be false in at most 5 % of all cases, however often you look;
-            see `looks`.
+            see `answers`.
 
     Raises:
         UsageError: a column is missing or holds an impossible value, a trial occurs twice, the metric or the reference
@@ -138,7 +138,7 @@ def compare(
     levels = []
     for cell in cells:
         levels.append((cell.table, cell.name, cell.labels, *cell.trials.level(measure), len(cell.trials.values)))
-    worths = worths_of(effects, cells, measure)
+    worths = worths_of(effects, cells)
     worth_rows = [{"competitor": its.what, "reference": its.reference} | vars(worth) for its, worth in worths]
     return ComparedResults(
         measure,
@@ -148,7 +148,7 @@ def compare(
         frame_of(effects),
         pd.DataFrame(levels, columns=["dataset", "competitor", "labels", "mean", "low", "high", "trials"]),
         pd.DataFrame(worth_rows),
-        [*sentences(effects, measure), *worth_sentences(worths)],
+        [*sentences(effects), *worth_sentences(worths)],
     )
 
 

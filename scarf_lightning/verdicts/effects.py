@@ -19,13 +19,11 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ..errors import UsageError, counted, unknown_name
+from ..errors import UsageError, unknown_name
 from ..intervals import Interval
 from ..metrics import Metric
-from .answers import ALONE, MARGIN, UNDECIDED, Answer, Levels, answer_of, needed_together
-from .looks import Look
-from .trials import Trials, difference_of
-from .verdict import Verdict, after_looks, decided, judge
+from .answers import ALONE, MARGIN, UNDECIDED, Answer, Levels, Look, Verdict, claimed_together
+from .trials import Trials, difference_of, judge
 
 Kind = Literal["axis", "interaction", "change", "competitor"]
 ON, WITH = "on ", " with "
@@ -71,13 +69,11 @@ class Effect:
         ones: the cells whose values are added, table by table; a competitor has one on each.
         others: as many cells, whose values are taken away.
         verdict: on their differences, with a 95 % interval.
+        metric: of the differences.
         over: the settings of the other axes: ``2 settings of scaling``; empty if there are none.
         context: what both sides share; empty if there is one context for all.
         family: effects whose answers hold together share it.
-        claimed: the answer, together with those of its family.
-        needed: the levels that it must reach to be claimed with the others, see `answers.needed_together`.
-        why: what a claim lacks that its 95 % interval would make, or any claim with few trials: ``4 comparisons``,
-            ``looked at before``, ``5 trials``.
+        claimed, needed, why: the answer together with those of its family, see `answers.Claim`.
     """
 
     kind: Kind
@@ -86,6 +82,7 @@ class Effect:
     ones: Sequence[Cell]
     others: Sequence[Cell]
     verdict: Verdict
+    metric: Metric
     over: str = ""
     context: str = ""
     family: str = ""
@@ -107,6 +104,16 @@ class Effect:
     def reference_label(self) -> str:
         """The reference, with its context."""
         return f"{self.reference} ({self.context})" if self.context else self.reference
+
+    @cached_property
+    def level(self) -> Interval:
+        """The level of the cells whose values are added, see `level_over`."""
+        return level_over(self.ones, self.metric)
+
+    @cached_property
+    def reference_level(self) -> Interval:
+        """The level of the cells whose values are taken away."""
+        return level_over(self.others, self.metric)
 
     @property
     def tables(self) -> list[str]:
@@ -281,7 +288,7 @@ class Plan:
             faults = [cell.fault for cell in side if cell.fault]
             if is_worse and 3 * len(faults) >= max(3, len(side)):
                 verdict = replace(verdict, reason=f"{name} has not learnt: it {min(faults)}")
-        return [Effect(kind, what, reference, ones, others, verdict, **known)]
+        return [Effect(kind, what, reference, ones, others, verdict, self.metric, **known)]
 
 
 def effects_of(plan: Plan) -> tuple[list[Effect], Product | None]:
@@ -396,10 +403,10 @@ def _star(plan: Plan, named: Sequence[str]) -> dict[str, str]:
 
 def _without_pretraining(plan: Plan) -> list[str]:
     """The networks without pre-training, if others of their method are pre-trained."""
-    pretrains = {name: cell.options.get("pretrain", "none") for name, cell in plan.competitors.items()}
-    methods = {name: cell.options.get("method") for name, cell in plan.competitors.items()}
-    pretrained = {methods[name] for name, pretrain in pretrains.items() if pretrain != "none"}
-    return [name for name, pretrain in pretrains.items() if pretrain == "none" and methods[name] in pretrained]
+    options = {name: cell.options for name, cell in plan.competitors.items()}
+    plain = [name for name, its in options.items() if its.get("pretrain", "none") == "none"]
+    pretrained = {its.get("method") for name, its in options.items() if name not in plain}
+    return [name for name in plain if options[name].get("method") in pretrained]
 
 
 def _nearest(plan: Plan, references: Sequence[str]) -> dict[str, str]:
@@ -419,10 +426,9 @@ def _of_labels(plan: Plan, effects: Sequence[Effect]) -> list[Effect]:
         if first is more or {*more.tables} != {*first.tables}:
             continue
         few = first.context.rpartition(WITH)[2]
-        ones, others = [*more.ones, *first.others], [*more.others, *first.ones]
+        sides = [*more.ones, *first.others], [*more.others, *first.ones]
         names = f"{more.what} × {many}", f"{more.reference} × {few}"
-        known = {"over": more.over, "context": place, "family": "interactions"}
-        found += plan.effect("interaction", *names, ones, others, **known)
+        found += plan.effect("interaction", *names, *sides, over=more.over, context=place, family="interactions")
     return found
 
 
@@ -445,27 +451,12 @@ def answered(effects: Sequence[Effect], looks: Callable[[Effect], Sequence[Look]
     >>> [each.shown for each in answered(found)], [each.shown for each in answered(found * 2)]
     (['helps, size open'], ['undecided (2 comparisons)', 'undecided (2 comparisons)'])
     """
-    looked = [replace(effect, verdict=after_looks(effect.verdict, looks(effect))) for effect in effects]
     found = []
-    for name in dict.fromkeys(effect.family for effect in looked):
-        family = [effect for effect in looked if effect.family == name]
-        every = needed_together([effect.verdict.levels for effect in family])
-        found += [_answered(effect, needed, len(family)) for effect, needed in zip(family, every, strict=True)]
+    for name in dict.fromkeys(effect.family for effect in effects):
+        family = [effect for effect in effects if effect.family == name]
+        claims = claimed_together([effect.verdict for effect in family], [*map(looks, family)])
+        found += [replace(effect, **claim._asdict()) for effect, claim in zip(family, claims, strict=True)]
     ascending = sorted(found, key=lambda each: each.verdict.difference)
     best = {effect.what: effect.verdict.difference for effect in ascending}
     # The sort is stable: axes and interactions follow in their order.
     return sorted(found, key=lambda each: math.inf if each.kind in ("axis", "interaction") else -best[each.what])
-
-
-def _answered(effect: Effect, needed: Levels, n_comparisons: int) -> Effect:
-    """An effect with its answer in a family of so many, or with what a claim lacks that its interval would make."""
-    verdict = effect.verdict
-    claimed, why = decided(verdict, needed), ""
-    if claimed == UNDECIDED and verdict.basis != "none" and not verdict.reason:
-        if verdict.has_few_trials:
-            why = counted(verdict.trials, "trial")
-        elif verdict.answer != UNDECIDED:
-            why = f"{n_comparisons} comparisons"
-        elif answer_of(verdict.interval, verdict.margin) != UNDECIDED:
-            why = "looked at before" if len(verdict.looks) > 1 else "level kept for later looks"
-    return replace(effect, claimed=claimed, needed=needed, why=why)

@@ -1,4 +1,4 @@
-"""Trials of competitors, and what is known of them: the level of one, the difference of two, and sums of several.
+"""Trials of competitors, and the evidence that they give: the level of one, and the verdict on differences.
 
 A level and a difference have one kind of estimate, of results of any library and of ours alike:
 
@@ -6,41 +6,45 @@ A level and a difference have one kind of estimate, of results of any library an
 - **Without predictions** it is that of the corrected resampled t-test (Nadeau and Bengio 2003, DOI
   10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli 2015, DOI
   10.1007/s10994-015-5486-z). Its interval is about a third wider.
+
+A verdict is about one table or over several:
+
+- **One table**: Student's interval around the mean of its trials. The claim is about this table.
+- **Several tables**: the exact interval of the sign test (Thompson 1936, DOI 10.1214/aoms/1177732502; Conover 1999,
+  *Practical Nonparametric Statistics*, chapter 3), which assumes nothing about how gains are distributed: each table
+  lies above the median with a chance of at most one half. The claim is about the median one of tables like these. The
+  mean over tables hangs on the few that gain most, and has no claim.
 """
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..intervals import FEWEST, FIXED_SPLITS, TEST_TO_TRAIN, Interval, are_equal, level_interval, student_quantile
-from ..intervals import unseen as unseen_share
-from ..metrics import Floats, Labels, Metric
-from .influence import added_values, row_values
-from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts, units_of, unseen_values
+from ..intervals import (
+    FEWEST,
+    FEWEST_TABLES,
+    FIXED_SPLITS,
+    LEVEL,
+    TEST_TO_TRAIN,
+    Interval,
+    are_equal,
+    level_interval,
+    student_interval,
+    student_quantile,
+    unseen_share,
+)
+from ..metrics import Floats, Metric
+from .answers import MARGIN, Basis, Levels, Verdict
+from .rows_and_fits import NOTHING, ErrorParts, RowsOfTrial, error_parts, units_of, unseen_values
 
-Basis = Literal["rows and fits", "resampled t-test", "sign test", "none"]
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 PRIME = 1_000_003
-
-
-@dataclass(frozen=True)
-class RowsOfTrial:
-    """The test rows of one trial.
-
-    Attributes:
-        rows: their numbers in the table, ``(n,)``.
-        values: of the metric, see `influence.row_values`, ``(n,)``.
-        added: of one more row of each class, see `influence.added_values`, ``(C, 2)``.
-        codes: numbers that rows share whose predictions are equal, ``(n,)``.
-    """
-
-    rows: Integers
-    values: Floats
-    added: Floats
-    codes: Integers
+DECIMALS = 12
+"""Decimals of a difference; what is behind them is rounding."""
 
 
 class Estimate(NamedTuple):
@@ -127,28 +131,6 @@ class Trials:
         return Estimate(mean, error, n - 1, "resampled t-test")
 
 
-def rows_by_metric(
-    metrics: Sequence[Metric], predictions: Floats, labels: Labels, rows: Integers
-) -> dict[str, RowsOfTrial]:
-    """A trial's test rows for each metric that is defined on them, by its name.
-
-    Args:
-        metrics, predictions, labels: as `influence.row_values` takes them.
-        rows: numbers of the rows in the table, ``(n,)``.
-    """
-    # Copies in two mini-batches may differ in the last digits of a probability.
-    distinct = predictions.astype(np.float16) if predictions.ndim == 2 else predictions
-    # Equal codes are how copies are found later, without keeping the predictions.
-    codes = np.unique(distinct, axis=0, return_inverse=True)[1].ravel()
-    defined = {}
-    for metric in metrics:
-        values = row_values(metric, predictions, labels)
-        if np.isfinite(values).all():
-            added = added_values(metric, predictions, labels)
-            defined[metric.name] = RowsOfTrial(rows, values, added, codes)
-    return defined
-
-
 def difference_of(
     ones: Sequence[Trials], others: Sequence[Trials], metric: Metric, *, is_interaction: bool = False
 ) -> Trials:
@@ -192,3 +174,105 @@ def difference_of(
     # A row that is in more training sets moves the values by more, so the most rows of any of them.
     n_trained = max(each.n_trained for each in ones)
     return replace(ones[0], values=dict(zip(trials, measured.tolist(), strict=True)), rows=rows, n_trained=n_trained)
+
+
+def judge(tables: Sequence[Trials], metric: Metric, margin: float = MARGIN, *, is_interaction: bool = False) -> Verdict:
+    """The verdict on differences of a metric.
+
+    Args:
+        tables: the differences on each table that has any, higher is better, see `difference_of`.
+        metric: of which they are.
+        margin: a difference no larger than this is of no practical consequence.
+        is_interaction: true for a difference of differences.
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> gains = [0.021, 0.034, 0.030, 0.028, 0.027, 0.031, 0.025, 0.029, 0.033, 0.026]
+    >>> judge([Trials(dict(enumerate(gains)))], metric_named("accuracy")).answer
+    'helps'
+    """
+    from scipy.special import stdtr
+
+    values, *others = [np.array(list(table.values.values())) for table in tables]
+    if others:
+        return judge_tables([values, *others], margin=margin)
+    lowest, highest = metric.bounds
+    width = (highest - lowest) * (2 if is_interaction else 1)
+    bounds = -width, width
+    # What is never below zero cannot fall by more than all of the reference's value.
+    if metric.is_relative and lowest >= 0 and not is_interaction:
+        bounds = (-1.0, width) if metric.higher_is_better else (-width, 1.0)
+    mean, error, freedom, basis, parts, reason = tables[0].estimate()
+
+    def level(distance: float) -> float:
+        """Twice the chance of an estimate so far from the truth, as either side might have been found; without an error
+        there is none."""
+        return min(1.0, 2 * float(stdtr(freedom, -distance / error) if error else distance <= 0))
+
+    _, low, high = student_interval(mean, error, freedom, bounds)
+    size = abs(mean)
+    levels = Levels(level(size), level(size - margin), level(margin - size))
+    counts = *_won_and_lost(values), len(values), min(len(values), 1)
+    return Verdict(mean, low, high, *counts, mean, levels, basis, margin, parts, reason)
+
+
+def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Verdict:
+    """The verdict over several tables.
+
+    Args:
+        differences: of paired trials of each table, ``(T,)``, higher is better.
+        margin: as in `judge`.
+
+    >>> found = judge_tables([np.array([gain]) for gain in np.linspace(0.02, 0.05, 12)])
+    >>> found.answer, found.claim
+    ('helps', 'tables like these')
+    """
+    from scipy.special import bdtr
+
+    gains = np.round([each.mean() for each in differences], DECIMALS)
+    n, average = len(gains), float(gains.mean())
+    interval = median, *_ = median_gain(gains)
+    known = *interval, *_won_and_lost(gains), min(map(len, differences)), n, average
+    if n < FEWEST_TABLES:
+        return Verdict(*known, margin=margin, reason=f"an answer over tables needs {FEWEST_TABLES} or more")
+
+    def level(is_beyond: NDArray[np.bool_]) -> float:
+        """Twice the chance of so many tables beyond a value, if the median does not lie there. Tables that are equal to
+        it speak for neither side."""
+        return min(1.0, 2 * float(bdtr(n - int(is_beyond.sum()), n, 0.5)))
+
+    towards = gains if median > 0 else -gains
+    # A few tables that gain much may lift the mean, although the median one gains nothing.
+    within = max(level(gains < margin), level(gains > -margin)) if abs(average) <= margin else 1.0
+    return Verdict(*known, Levels(level(towards > 0), level(towards > margin), within), "sign test", margin)
+
+
+def _won_and_lost(differences: Floats) -> tuple[int, int]:
+    """Count the differences above zero, and those below."""
+    # What cancels but for rounding is neither: 0.3 - 0.1 - 0.2 is -3e-17.
+    rounded = np.round(differences, DECIMALS)
+    return int((rounded > 0).sum()), int((rounded < 0).sum())
+
+
+def median_gain(gains: Floats) -> Interval:
+    """The median gain of tables ``(D,)``, with the interval of all values that the sign test does not reject.
+
+    It holds the median in 95 % or more with any distribution of gains. With fewer than six tables the ends are NaN.
+    Of seven tables the test rejects what all, or none, exceed, and of 17 what at most four, or all but four, do:
+
+    >>> median_gain(np.arange(1.0, 8.0))
+    Interval(mean=4.0, low=1.0, high=7.0)
+    >>> median_gain(np.arange(1.0, 18.0))
+    Interval(mean=9.0, low=5.0, high=13.0)
+    """
+    from scipy.special import bdtr
+
+    n = len(gains)
+    median = float(np.median(gains))
+    if n < FEWEST_TABLES:
+        return Interval(median, math.nan, math.nan)
+    # The gain in this place, from either end, is the first that the test does not reject.
+    place = 0
+    while bdtr(place, n, 0.5) <= (1 - LEVEL) / 2:
+        place += 1
+    ordered = np.sort(gains)
+    return Interval(median, float(ordered[place - 1]), float(ordered[n - place]))

@@ -7,7 +7,7 @@ from ..errors import capitalised, counted
 from ..intervals import Interval
 from ..metrics import Metric
 from .answers import UNDECIDED, Answer
-from .effects import ON, Effect, level_over
+from .effects import ON, Effect
 
 MOST_SENTENCES, MOST_WORDS = 8, 25
 """Effects that have a sentence, of more the sure ones come first; and words of a sentence."""
@@ -24,17 +24,17 @@ OF_INTERACTIONS: dict[Answer, str] = {
 }
 
 
-def sentences(effects: Sequence[Effect], metric: Metric) -> list[str]:
+def sentences(effects: Sequence[Effect]) -> list[str]:
     """The answer in sentences: the base of a star, one for each effect, and what the answers are about."""
     found: list[str] = []
-    bases = {effect.reference_label: effect.others for effect in effects if effect.kind == "change"}
-    for label, cells in bases.items():
-        found.append(f"Base: {label}, {level_in_words(level_over(cells, metric), metric)}.")
+    bases = {effect.reference_label: effect for effect in effects if effect.kind == "change"}
+    for label, effect in bases.items():
+        found.append(f"Base: {label}, {level_in_words(effect.reference_level, effect.metric)}.")
     said = effects
     if n_more := len(effects[MOST_SENTENCES:]):
         said = sorted(effects, key=lambda each: each.claimed == UNDECIDED)[:MOST_SENTENCES]
     names_shared = len({effect.reference for effect in effects}) > 1
-    found += [sentence_on(effect, metric, names_shared=names_shared) for effect in said]
+    found += [sentence_on(effect, names_shared=names_shared) for effect in said]
     found += dict.fromkeys(f"{capitalised(effect.verdict.reason)}." for effect in said if effect.verdict.reason)
     if n_more:
         found.append(f"The table has {counted(n_more, 'more effect')}.")
@@ -50,7 +50,7 @@ def sentences(effects: Sequence[Effect], metric: Metric) -> list[str]:
     return found
 
 
-def sentence_on(effect: Effect, metric: Metric, *, names_shared: bool) -> str:
+def sentence_on(effect: Effect, *, names_shared: bool) -> str:
     """The answer of one effect: ``On wdbc, beside scaling=zscore: scaling=minmax hurts, −2.86 points of accuracy (95 %:
     −3.51 to −2.21), over 2 settings of corruption.``
 
@@ -67,7 +67,7 @@ def sentence_on(effect: Effect, metric: Metric, *, names_shared: bool) -> str:
     if effect.kind in ("axis", "competitor"):
         where += f", beside {reference or effect.reference}"
     answer = (OF_INTERACTIONS if effect.kind == "interaction" else VERBS).get(effect.claimed, effect.shown)
-    sentence = f"{capitalised(where)}: {what or effect.what} {answer}, {effect_in_words(effect, metric)}"
+    sentence = f"{capitalised(where)}: {what or effect.what} {answer}, {effect_in_words(effect)}"
     clauses = [f"over {effect.over}"] if effect.over else []
     if len(tables) > 1:
         clauses.insert(0, f"better on {effect.verdict.won}")
@@ -79,14 +79,14 @@ def sentence_on(effect: Effect, metric: Metric, *, names_shared: bool) -> str:
     return f"{sentence}."
 
 
-def effect_in_words(effect: Effect, metric: Metric) -> str:
+def effect_in_words(effect: Effect) -> str:
     """The difference with its 95 % interval: ``+1.20 points of accuracy (95 %: +0.40 to +2.00)``; over tables that of
     the median one.
 
     Of a metric without a largest value it is a factor, ``log-loss 2.34 times as high (95 %: at most 6.35 times)``, and
     of others whose lower values are better the change: ``Brier score −0.0120 (95 %: −0.0200 to −0.0040)``.
     """
-    verdict = effect.verdict
+    verdict, metric = effect.verdict, effect.metric
     value = change(verdict.difference, metric)
     if verdict.datasets > 1:
         value = f"median {value}"

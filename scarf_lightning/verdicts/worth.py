@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import capitalised
 from ..intervals import FEWEST_TABLES, ROUNDING, student_quantile
-from ..metrics import Floats, Metric
+from ..metrics import Floats
 from .effects import Cell, Effect
 
 REACH = 3.0
@@ -48,11 +48,6 @@ class Worth:
     n: int
 
     @property
-    def times(self) -> str:
-        """The factor in words, or the end of the curve that it lies beyond."""
-        return self.in_words(self.worth)
-
-    @property
     def ends(self) -> str:
         """The interval in words; empty if it is unknown, has no width, or lies beyond the curve."""
         if not self.worth_low < self.worth_high:
@@ -74,11 +69,11 @@ def worth_sentences(worths: Sequence[tuple[Effect, Worth]]) -> list[str]:
     for effect, worth in worths:
         ends = f" ({worth.ends})" if worth.ends else ""
         named = f"{capitalised(effect.what)} with {worth.labels:,g} labels"
-        found.append(f"{named} is worth {worth.times} times the labels{ends}.")
+        found.append(f"{named} is worth {worth.in_words(worth.worth)} times the labels{ends}.")
     return found
 
 
-def worths_of(effects: Sequence[Effect], cells: Sequence[Cell], metric: Metric) -> list[tuple[Effect, Worth]]:
+def worths_of(effects: Sequence[Effect], cells: Sequence[Cell]) -> list[tuple[Effect, Worth]]:
     """The worth of each competitor at each number of labels.
 
     There is none on a few tables, whose trials hardly ever show a worth, and without a curve of the reference. Its
@@ -87,13 +82,12 @@ def worths_of(effects: Sequence[Effect], cells: Sequence[Cell], metric: Metric) 
     Args:
         effects: that are answered, best first.
         cells: that they are of, with the reference's curve among them.
-        metric: of their values.
     """
     means = {(cell.name, cell.labels, cell.table): cell.trials.mean for cell in cells}
     known = sorted({cell.labels for cell in cells if cell.labels is not None and 1 <= cell.labels < math.inf})
     found = []
     for effect in effects:
-        name, tables = effect.reference, effect.tables
+        name, tables, metric = effect.reference, effect.tables, effect.metric
         labels = [n for n in known if all((name, n, table) in means for table in tables)]
         if effect.labels not in known or len(tables) < FEWEST_TABLES or len(labels) < 2:
             continue

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scarf_lightning.loggers.wandb_workspace import sections_of
+from scarf_lightning.loggers.wandb_runs import sections_of
 from scarf_lightning.metrics import metric_named
 
 

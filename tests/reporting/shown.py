@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from scarf_lightning.reporting.answer import answer_sections
+from scarf_lightning.reporting.answer_sections import answer_sections
+from scarf_lightning.reporting.answers import answers_of
 from scarf_lightning.reporting.blocks import Block, Paragraph, Picture, Table
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 
 

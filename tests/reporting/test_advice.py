@@ -3,12 +3,10 @@
 import re
 from dataclasses import replace
 
-from scarf_lightning.reporting.advice import trials_sentence
-from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.answers import answers_of, trials_sentence
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.verdicts import ErrorParts
+from scarf_lightning.verdicts import ErrorParts, Look
 from scarf_lightning.verdicts.answers import ALONE, Levels
-from scarf_lightning.verdicts.looks import Look
 from tests.reporting.cell_results import compared
 
 OPEN = compared({"iris": {"none": [0.50, 0.51, 0.49, 0.51] * 3, "scarf": [0.50, 0.42, 0.60, 0.61] * 3}})

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.reporting.answer import answer_sections
+from scarf_lightning.reporting.answer_sections import answer_sections, effects_figure, effects_picture
+from scarf_lightning.reporting.answers import answers_of, judged_effects
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.effects import effects_figure, effects_picture
-from scarf_lightning.reporting.questions import answers_of, judged_effects
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import Effect
-from scarf_lightning.verdicts.verdict import Basis
+from scarf_lightning.verdicts.answers import Basis
 from tests.reporting.cell_results import a_cell, compared, results_of
 from tests.reporting.shown import answer_of, entries, table_named, tables
 from tests.reporting.shown import said as texts_of
@@ -169,13 +168,13 @@ def only() -> Effect:
 )
 def test_the_caption_says_how_its_interval_was_made(basis: Basis, said: str, only: Effect) -> None:
     verdict = replace(only.verdict, basis=basis)
-    assert f"interval {said}" in effects_picture([replace(only, verdict=verdict)], OPTIONS).caption
+    assert f"interval {said}" in effects_picture([replace(only, verdict=verdict)]).caption
 
 
 def test_an_open_size_has_a_hollow_point(only: Effect) -> None:
     faces = []
     for answer in ("helps", "helps, size open"):
-        (axes, _) = effects_figure([replace(only, claimed=answer)], OPTIONS.measure).axes
+        (axes, _) = effects_figure([replace(only, claimed=answer)]).axes
         faces.append(next(line for line in axes.lines if line.get_marker() == "o").get_markerfacecolor())
     assert faces[1] == "white" != faces[0]
 

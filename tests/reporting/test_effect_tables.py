@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scarf_lightning.reporting.answers import answers_of
 from scarf_lightning.reporting.blocks import to_latex
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from tests.programs import compiled
 from tests.reporting.cell_results import a_cell, results_of

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.reporting.answers import answers_of
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.learning import not_learnt, not_learnt_note, probability_note
-from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from tests.reporting.cell_results import ALIKE, results_of
 from tests.reporting.shown import answer_of, said, tables

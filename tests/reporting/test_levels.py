@@ -10,7 +10,6 @@ import pytest
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.levels import level_of, trials_of
 from scarf_lightning.results import Predictions
 from scarf_lightning.verdicts import Verdict, error_parts, judge
 from scarf_lightning.verdicts.trials import NOT_KEPT, difference_of
@@ -31,7 +30,7 @@ def right(seed: int = 0) -> np.ndarray:
 
 def verdict_of(results: CellResults) -> Verdict:
     """The verdict on the first cell beside the second one."""
-    sides = ([trials_of(results, cell, ACCURACY)] for cell in (0, 1))
+    sides = ([results.measured(cell, ACCURACY)] for cell in (0, 1))
     return judge([difference_of(*sides, ACCURACY)], ACCURACY)
 
 
@@ -70,7 +69,7 @@ def shuffled(seed: int = 1) -> list[np.ndarray]:
 @pytest.mark.parametrize("orders", [shuffled(), [np.arange(ROWS)] * TRIALS], ids=["shuffled", "sorted"])
 def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(keep: Keep, orders: list) -> None:
     results = keep(orders)
-    found, level = verdict_of(results), level_of(results, 0, ACCURACY)
+    found, level = verdict_of(results), results.level_of(0, ACCURACY)
 
     assert found.difference == pytest.approx(np.mean(aligned(orders)))
     assert found.basis == "rows and fits"
@@ -110,4 +109,4 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
 
     assert found == judged(np.array(values[0]) - np.array(values[1]), **known)
     assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "undecided", NOT_KEPT)
-    assert math.isnan(level_of(without_predictions("time", [0.9, 0.92, 0.95]), 0, ACCURACY).low)
+    assert math.isnan(without_predictions("time", [0.9, 0.92, 0.95]).level_of(0, ACCURACY).low)

@@ -16,18 +16,18 @@ import pytest
 import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metrics
-from scarf_lightning.reporting import cell_results, remembered_looks
+from scarf_lightning.reporting import answers, cell_results
+from scarf_lightning.reporting.answers import Answers
 from scarf_lightning.reporting.blocks import Paragraph, Section
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
-from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import Drawing
 from scarf_lightning.reporting.making import (
     NothingFinishedError,
     Report,
+    default_drawings,
     make_report,
     write_report,
 )
-from scarf_lightning.reporting.questions import Answers
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import Stored, loading, read_cell
 from scarf_lightning.screen import escaped
@@ -237,7 +237,7 @@ def test_a_report_reads_each_cell_once_and_remembers_one_look(tmp_path: Path, mo
 
     for module in (loading, cell_results):
         monkeypatch.setattr(module, "read_cell", counted)
-    monkeypatch.setattr(remembered_looks, "keep_looks", lambda folder, looks: writes.append(looks) or True)
+    monkeypatch.setattr(answers, "keep_looks", lambda folder, looks: writes.append(looks) or True)
 
     scarf_lightning.report(results=store, out=tmp_path / "page")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from scarf_lightning.reporting.answers import answers_of, judged_effects
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.questions import answers_of, judged_effects
 from scarf_lightning.reporting.report_options import ReportOptions
 from tests.reporting.cell_results import a_cell, over_labels, results_of
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.targets import Classes, Number
-from scarf_lightning.reporting.questions import Answers, answers_of
+from scarf_lightning.reporting.answers import Answers, answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.verdicts import Effect, compare
 from tests.reporting.cell_results import a_cell, compared, over_labels, results_of

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from scarf_lightning.errors import RecordWarning
+from scarf_lightning.reporting.answers import answers_of
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
 from scarf_lightning.results import read_looks
 from scarf_lightning.results.notes import LOOKS

@@ -7,7 +7,7 @@ import pytest
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
-from scarf_lightning.reporting.run_results import answer_in_words, answers_of_run, check_reference
+from scarf_lightning.reporting.answers import answer_in_words, answers_of_run, check_reference
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.compose import Composer

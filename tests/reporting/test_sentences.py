@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from scarf_lightning.reporting.answers import answers_of
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.questions import answers_of
+from scarf_lightning.reporting.making import title_of
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.sentences import title_of
 from scarf_lightning.verdicts.words import TOGETHER
 from tests.reporting.cell_results import a_cell, over_labels, results_of
 from tests.reporting.shown import answer_of, picture_named, said

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 
+from scarf_lightning.reporting.answers import MOST_SAID, answers_of
 from scarf_lightning.reporting.cell_results import CellResults
-from scarf_lightning.reporting.questions import answers_of
 from scarf_lightning.reporting.report_options import ReportOptions
-from scarf_lightning.reporting.worth_table import MOST_SAID, worth_in_words
 from tests.reporting.cell_results import a_cell, over_labels, results_of
 from tests.reporting.shown import answer_of, entries, said, table_named, tables
 
@@ -31,7 +30,7 @@ def swept(*pretrains: str, datasets: int = 6) -> CellResults:
 
 
 def sentences(results: CellResults) -> list[str]:
-    return worth_in_words(answers_of(results, OPTIONS).worths)
+    return answers_of(results, OPTIONS).worth_in_words
 
 
 def test_a_sentence_says_the_worth_at_each_number_of_labels() -> None:

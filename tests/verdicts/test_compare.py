@@ -11,8 +11,7 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.errors import UsageError
-from scarf_lightning.verdicts import compare, median_gain
-from scarf_lightning.verdicts.verdict import after_looks
+from scarf_lightning.verdicts import after_looks, compare, median_gain
 from tests.verdicts.worlds import judged
 
 

@@ -1,4 +1,4 @@
-"""Trials of competitors: levels, differences of several, and which test their verdict is from."""
+"""Trials of competitors: levels, differences of several, and their verdicts, against formulas and SciPy."""
 
 import math
 from dataclasses import replace
@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.intervals import TEST_TO_TRAIN, Interval
+from scarf_lightning.intervals import FEWEST_TABLES, TEST_TO_TRAIN, Interval
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.verdicts import Trials, Verdict, error_parts, judge, judge_tables
-from scarf_lightning.verdicts.trials import NOT_KEPT, RowsOfTrial, difference_of, rows_by_metric
-from tests.verdicts.worlds import TRIALS, judged, right_in_rows
+from scarf_lightning.verdicts import Levels, Trials, Verdict, error_parts, judge, judge_tables, median_gain
+from scarf_lightning.verdicts.answers import UNDECIDED
+from scarf_lightning.verdicts.rows_and_fits import RowsOfTrial, rows_by_metric
+from scarf_lightning.verdicts.trials import NOT_KEPT, difference_of
+from tests.verdicts.worlds import TRIALS, judged, normal, right_in_rows
 
 ACCURACY, BRIER, LOG_LOSS, MCC = map(metric_named, ("accuracy", "brier_score", "log_loss", "mcc"))
 LIKELIHOOD = Metric("likelihood", "log-likelihood", True, (-math.inf, math.inf), lambda _, __: 0.0)
@@ -185,3 +189,141 @@ class TestVerdict:
         expected = judge_tables([np.full(n, 0.01 * n) for n in range(1, 9)], margin=0.02)
         assert found.interval == pytest.approx(expected.interval)
         assert (found.average, found.datasets, found.trials) == (pytest.approx(0.045), 8, 1)
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(3, 30))
+@settings(max_examples=10)
+def test_without_predictions_it_is_the_corrected_resampled_test_and_the_posterior_of_baycomp(seed: int, n: int) -> None:
+    """Nadeau and Bengio's variance, and the posterior of Corani and Benavoli that baycomp computes, from formulas."""
+    differences = normal(seed, n)
+    scale = math.sqrt((1 / n + TEST_TO_TRAIN) * differences.var(ddof=1))
+    posterior = stats.t(n - 1, loc=differences.mean(), scale=scale)
+
+    found = judged(differences, test_to_train=TEST_TO_TRAIN)
+
+    assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
+    assert (found.won, found.lost) == ((differences > 0).sum(), (differences < 0).sum())
+    assert (found.basis, found.claim) == ("resampled t-test", "this table")
+    assert found.levels.direction == pytest.approx(2 * min(posterior.sf(0), posterior.cdf(0)))
+
+
+def test_from_predictions_it_is_students_interval_of_the_sum_of_both_parts() -> None:
+    random = np.random.default_rng(2)
+    rows = [random.permutation(300)[:60] for _ in range(10)]
+    values = [random.normal(0.02, 0.3, size=60) for _ in rows]
+    parts = error_parts(values, rows)
+
+    found = judged(values, rows)
+
+    posterior = stats.t(parts.freedom, loc=parts.mean, scale=parts.error)
+    assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
+    assert found.levels.beyond == pytest.approx(2 * posterior.cdf(0.01))
+    assert (found.basis, found.parts) == ("rows and fits", parts)
+
+
+def test_no_level_is_above_one() -> None:
+    """Twice a tail of more than a half: of gains of two points neither a loss nor five points are found, and of gains
+    on as many tables as losses no direction."""
+    gains = judged(np.array([0.016, 0.024, 0.019, 0.021, 0.020]), margin=0.05)
+    assert gains.levels.beyond == 1
+    assert judged(np.array([0.016, 0.024, 0.019, 0.021, 0.020] * 2), margin=0.01).levels.within == 1
+    tables = np.array([[0.02], [-0.02]] * 4)
+    assert judge_tables(tables).levels.direction == 1
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_improvement_helps_and_a_loss_hurts(sign: int) -> None:
+    """A swapped direction would turn every answer around."""
+    trials = sign * np.array([0.030, 0.034, 0.033, 0.028, 0.031] * 2)
+    tables = sign * np.linspace(0.02, 0.06, 12)[:, None]
+    rows = [np.arange(50)] * 10
+    values = [sign * np.full(50, 0.05) + np.linspace(-0.01, 0.01, 50) for _ in rows]
+
+    expected = "helps" if sign > 0 else "hurts"
+    assert judged(trials).answer == expected
+    assert judge_tables(tables).answer == expected
+    assert judged(values, rows).answer == expected
+
+
+@pytest.mark.parametrize(("n_test", "answer"), [(10, UNDECIDED), (50, UNDECIDED), (400, "no practical difference")])
+def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n_test: int, answer: str) -> None:
+    """The rule of three: none of 400 rows differs, so up to 0.7 points of all rows may; none of 10, up to 26."""
+    found = judged(np.zeros(10), n_test=n_test)
+
+    assert found.high == pytest.approx(1 - 0.05 ** (1 / (5 * n_test)))
+    rows = [np.arange(n_test)] * 10
+    rows_variance = judged([np.zeros(n_test)] * 10, rows)
+    assert rows_variance.high == pytest.approx(1 - 0.05 ** (1 / n_test))
+    assert rows_variance.answer == answer
+
+
+def test_too_few_trials_or_tables_claim_nothing() -> None:
+    rows = [np.arange(50)] * 2
+    for found in (judged(np.array([0.1, 0.1])), judged([np.full(50, 0.1)] * 2, rows)):
+        assert (found.answer, found.basis, found.trials) == (UNDECIDED, "none", 2)
+        assert math.isnan(found.low)
+    few = judge_tables(np.full((5, 3), 0.1))
+    assert (few.answer, few.basis, few.datasets) == (UNDECIDED, "none", 5)
+    assert few.reason == "an answer over tables needs 6 or more"
+    empty = judged(np.empty(0))
+    assert (empty.answer, empty.datasets) == (UNDECIDED, 0)
+
+
+def test_over_tables_the_median_one_and_the_mean_are_told() -> None:
+    gains = np.concatenate([np.full(24, 0.015) + normal(0, 24, 0.0, 0.004), [0.2, 0.3]])
+    found = judge_tables(np.column_stack([gains, gains]))
+
+    assert found.average == pytest.approx(gains.mean())
+    assert found.difference < found.average
+    assert (found.trials, found.datasets, found.claim) == (2, 26, "tables like these")
+    # Tables of which a few gain much are not called equal.
+    few_gain = np.concatenate([np.linspace(-0.001, 0.001, 27), [0.3, 0.4, 0.5]])
+    assert judge_tables(few_gain[:, None]).answer == UNDECIDED
+    assert judge_tables(few_gain[:27, None]).answer == "no practical difference"
+
+
+def test_trials_that_cancel_but_for_rounding_are_a_tie() -> None:
+    """0.3 - 0.1 - 0.2 is -3e-17 in floating point: neither a gain nor a loss, and as in exact numbers in the ranks."""
+    cancelling = np.tile([0.3, -0.1, -0.2], (7, 1))
+    assert set(np.sign(cancelling.sum(axis=1))) == {-1}
+    found = judge_tables(cancelling)
+    assert (found.won, found.lost, found.levels.direction) == (0, 0, 1)
+
+    exact = np.array([0.0, 0.01, -0.01, 0.02, 0.03, 0.04, 0.05])
+    with_rounding = exact[:, None] + cancelling
+    assert judge_tables(with_rounding).levels == judge_tables(exact[:, None]).levels
+
+
+def test_a_row_of_a_rare_class_may_move_a_mean_that_does_not_vary_by_more() -> None:
+    """Of 100 rows, all trials alike. One more row may be off by a half, or by all."""
+    rows, alike = [np.arange(100)] * 3, [np.zeros(100)] * 3
+
+    by_half, by_one = (judged(alike, rows, [[reach, -reach]]) for reach in (0.5, 1.0))
+
+    assert by_one.high == pytest.approx(1 - 0.05 ** (1 / 100))
+    assert by_half.high == pytest.approx(by_one.high / 2)
+
+
+def gains_of(seed: int, n: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0.01, 0.03, size=n)
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(FEWEST_TABLES, 70))
+@settings(max_examples=15)
+def test_the_median_has_the_exact_interval_and_the_sign_test_of_scipy(seed: int, n: int) -> None:
+    gains = gains_of(seed, n)
+    expected = stats.quantile_test(gains, q=0, p=0.5).confidence_interval(0.95)
+
+    assert median_gain(gains) == (np.median(gains), expected.low, expected.high)
+    n_above = max((gains > 0).sum(), (gains < 0).sum())
+    level = min(1.0, 2 * stats.binomtest(int(n_above), n, 0.5, alternative="greater").pvalue)
+    assert judge_tables(gains[:, None]).levels.direction == pytest.approx(level)
+
+
+def test_tables_that_are_equal_speak_for_neither_side() -> None:
+    """Twenty tables gain, fourteen are equal: the median may be zero."""
+    assert judge_tables(np.repeat([0.0, 0.1], [14, 20])[:, None]).levels.direction > 0.05
+    assert judge_tables(np.zeros((20, 1))).levels == Levels(1.0, 1.0, pytest.approx(2 / 2**20))
+    assert math.isnan(median_gain(np.arange(5.0)).low)
+    assert median_gain(np.full(8, 0.25)) == (0.25, 0.25, 0.25)
+    assert median_gain(np.arange(6.0))[1:] == (0, 5)

@@ -52,11 +52,11 @@ def of(difference: float, low: float = math.nan, high: float = math.nan, dataset
     ],
 )  # fmt: skip
 def test_an_effect_says_its_size_and_direction(metric: Metric, effect: Effect, words: str) -> None:
-    assert effect_in_words(effect, metric) == words
+    assert effect_in_words(replace(effect, metric=metric)) == words
 
 
 def test_a_competitor_has_a_sentence_with_where_and_beside_what() -> None:
-    first, *others = sentences([SOME], ACCURACY)
+    first, *others = sentences([SOME])
 
     assert first.startswith("On iris, beside none: SCARF helps, +10.0")
     assert first.endswith(").")
@@ -64,13 +64,13 @@ def test_a_competitor_has_a_sentence_with_where_and_beside_what() -> None:
 
 
 def test_each_competitor_has_a_sentence_and_of_many_the_sure_ones_come_first() -> None:
-    three = sentences(found(gaining(SCARF=0.1, VIME=0.0, BT=-0.1)), ACCURACY)[:3]
+    three = sentences(found(gaining(SCARF=0.1, VIME=0.0, BT=-0.1)))[:3]
     for sentence, answer in zip(three, ("SCARF helps", "VIME makes no practical difference", "BT hurts"), strict=True):
         assert sentence.startswith(f"On iris, beside none: {answer}, ")
         assert len(sentence.split()) <= 25
 
     some = [replace(SOME, what=f"c{n}", claimed="undecided") for n in range(MOST_SENTENCES + 1)]
-    first, *others = sentences([*some, SOME], ACCURACY)
+    first, *others = sentences([*some, SOME])
     assert first.startswith("On iris, beside none: SCARF helps, +")
     assert others[MOST_SENTENCES - 1] == "The table has 2 more effects."
 
@@ -80,7 +80,7 @@ def test_over_labels_each_number_has_a_sentence() -> None:
     for labels, gain in ((200, 0.02), (20, 0.1)):
         cells += [replace(each, labels=labels, context=f"{labels} labels") for each in gaining(SCARF=gain)]
 
-    first, second, both, *_ = sentences(found(cells), ACCURACY)
+    first, second, both, *_ = sentences(found(cells))
 
     assert {each.partition(": ")[0] for each in (first, second)} == {
         "On iris with 20 labels, beside none", "On iris with 200 labels, beside none",
@@ -92,8 +92,8 @@ def test_options_that_both_sides_share_are_not_named() -> None:
     effect = replace(SOME, what="pretrain=scarf, method=control", reference="pretrain=none, method=control")
     other = replace(effect, what="pretrain=scarf, method=mixup", reference="pretrain=none, method=mixup")
 
-    assert sentences([effect], ACCURACY)[0].startswith("On iris, beside pretrain=none: pretrain=scarf helps, +")
-    first, second, *_ = sentences([effect, other], ACCURACY)
+    assert sentences([effect])[0].startswith("On iris, beside pretrain=none: pretrain=scarf helps, +")
+    first, second, *_ = sentences([effect, other])
     assert first.endswith(", both with method=control.")
     assert second.endswith(", both with method=mixup.")
 
@@ -104,16 +104,16 @@ def test_over_tables_a_sentence_has_at_most_25_words_and_says_how_many_gain() ->
     short = found(cells)
     long = [replace(each, claimed="undecided", why="level kept for later looks", context="20 labels") for each in short]
 
-    assert sentences(short, ACCURACY)[0].endswith("), better on 12.")
+    assert sentences(short)[0].endswith("), better on 12.")
     for effects in (short, long):
-        assert all(len(each.split()) <= MOST_WORDS for each in sentences(effects, ACCURACY))
+        assert all(len(each.split()) <= MOST_WORDS for each in sentences(effects))
 
 
 def test_what_leaves_no_interval_is_named_once() -> None:
     verdict = replace(SOME.verdict, basis="none", reason=NOT_KEPT)
     effect = replace(SOME, claimed="undecided", verdict=verdict)
 
-    reasons = [each for each in sentences([effect, replace(effect, context="20 labels")], ACCURACY) if "kept" in each]
+    reasons = [each for each in sentences([effect, replace(effect, context="20 labels")]) if "kept" in each]
 
     assert reasons == [f"A{NOT_KEPT[1:]}."]
 
@@ -123,7 +123,7 @@ def test_each_change_of_a_star_has_a_sentence_after_the_base() -> None:
     settings = ({"a": "0", "b": "0"}, {"a": "1", "b": "0"}, {"a": "0", "b": "1"})
     star = [replace(each, options=options) for each, options in zip(cells, settings, strict=True)]
 
-    base, first, second, *_ = sentences(found(star, None, ("a", "b")), ACCURACY)
+    base, first, second, *_ = sentences(found(star, None, ("a", "b")))
 
     assert base.startswith("Base: a=0, b=0, accuracy 60.00 % (")
     assert first.startswith("On iris: a=1 helps, +10.0")

@@ -6,7 +6,7 @@ import numpy as np
 
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.verdicts import Cell, Trials, Verdict, judge
-from scarf_lightning.verdicts.trials import RowsOfTrial
+from scarf_lightning.verdicts.rows_and_fits import RowsOfTrial
 
 ACCURACY = metric_named("accuracy")
 TRIALS, ROWS = 6, 80
@@ -36,3 +36,7 @@ def right_in_rows(seed: int, level: float) -> tuple[Trials, np.ndarray]:
         rows[trial] = RowsOfTrial(test, right[trial, test].astype(float), np.array([[1.0, 0.0]]), test)
     values = {trial: float(each.values.mean()) for trial, each in rows.items()}
     return Trials(values, rows, "random", 40.0), right
+
+
+def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, spread, size=n)

@@ -23,9 +23,8 @@ from scipy.stats import norm
 
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.verdicts import Look, Trials, Verdict, after_looks, judge, needed_together
-from scarf_lightning.verdicts.answers import SAME, UNDECIDED
-from scarf_lightning.verdicts.trials import RowsOfTrial
-from scarf_lightning.verdicts.verdict import decided
+from scarf_lightning.verdicts.answers import SAME, UNDECIDED, decided
+from scarf_lightning.verdicts.rows_and_fits import RowsOfTrial
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,11 +12,10 @@ from ...intervals import student_quantile
 from ...verdicts import cell_means
 from ..blocks import Block, Picture, named, table
 from ..cell_results import CellResults, curves_of
-from ..competitors import named_competitors, need
 from ..names import shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, PAGE, colour, new_figure, styled
-from .drawing import Drawing, first_of
+from .drawing import Drawing, first_of, named_competitors, need
 
 PHASES = (("train_loss", "training"), ("validation_loss", "validation"))
 MOST_PANELS = 4

@@ -16,11 +16,11 @@ from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.options.axes import registered
 from scarf_lightning.reporting.blocks import Block, Paragraph, Picture
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
-from scarf_lightning.reporting.default_drawings import default_drawings
 from scarf_lightning.reporting.drawings import draw_all, read_drawings
 from scarf_lightning.reporting.drawings.curves import relative_to_best
 from scarf_lightning.reporting.drawings.drawing import BASE
 from scarf_lightning.reporting.drawings.predicted import ConfusionMatrix, RocCurves, predicted_cells
+from scarf_lightning.reporting.making import default_drawings
 from scarf_lightning.reporting.report_options import ReportOptions
 from tests.composing import ROOT
 from tests.reporting.cell_results import a_cell, compared, results_of

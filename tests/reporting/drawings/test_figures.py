@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from scarf_lightning.reporting.drawings.curves import loss_curves, sensitivity_line
-from scarf_lightning.reporting.drawings.gains import box_plots
-from scarf_lightning.reporting.drawings.matrices import heat_map
+from scarf_lightning.reporting.drawings.over_tables import box_plots, heat_map
 from scarf_lightning.reporting.style import COLOURS, GREY, drawn
 from scarf_lightning.verdicts import WinMatrix
 from tests.reporting.cell_results import HOSTILE

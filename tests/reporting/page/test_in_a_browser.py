@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.reporting.cell_results import cells_of_folder, read_results
-from scarf_lightning.reporting.default_drawings import default_drawings
-from scarf_lightning.reporting.making import make_report, write_report
+from scarf_lightning.reporting.making import default_drawings, make_report, write_report
 from scarf_lightning.reporting.report_options import ReportOptions
 from tests.programs import program
 from tests.reporting.store import fill_store

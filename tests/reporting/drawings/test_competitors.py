@@ -7,7 +7,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.reporting.competitors import competing, grid_over_reference, named_by, select
+from scarf_lightning.reporting.drawings.drawing import competing, grid_over_reference, named_by, select
 from tests.reporting.cell_results import a_cell, results_of
 
 RATE = "corruption.rate"
