@@ -46,6 +46,7 @@ AMPERE = 8
 """The major compute capability of Nvidia's first GPUs with TF32 products."""
 CPU_STACK, ACCELERATOR_STACK = 10, 30
 
+# What the kernels are tested by.
 N_TRIALS = 6
 WATCHED = 3
 COMPANIES = ([3], [1, 3])
@@ -58,6 +59,7 @@ are multiplied, so they are not checked."""
 MIXED_LAYERS = [(5, 16), (16, 9), (256, 5), (256, 256)]
 """In bfloat16 each shape costs milliseconds, because its kernel is compiled."""
 
+# What training takes memory for.
 OF_A_WEIGHT = 5
 """Numbers for each weight: itself, its gradient, Adam's two moments, and the best so far."""
 START = 2**26
@@ -216,6 +218,73 @@ def choose_device(accelerator: str, number: int | None = None) -> torch.device:
     return torch.device(accelerator, number)
 
 
+@contextmanager
+def own_torch(precision: str = "32-true") -> Iterator[None]:
+    """Within, torch is as in a fresh process, whatever the caller has set: numbers of float32 on the processor, whose
+    products are rounded as `Hardware.precision` says, no autocast, and gradients. A state that is usual already costs
+    nothing: a default device slows down every call."""
+    dtype = torch.get_default_dtype()
+    with ExitStack() as stack:
+        if dtype != torch.float32:
+            stack.callback(torch.set_default_dtype, dtype)
+            torch.set_default_dtype(torch.float32)
+        stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
+        torch.set_float32_matmul_precision("high" if precision == TF32 else "highest")
+        # Torch 2.4 does not count the device of a `with` block as the default one.
+        if torch.empty(0).device != torch.device("cpu"):
+            stack.enter_context(torch.device("cpu"))
+        for kind in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(kind):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+        if torch.is_inference_mode_enabled():
+            stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        yield
+
+
+def usable_gpus(settings: TrainerSettings) -> list[int]:
+    """The numbers of the GPUs that processes with these settings may train on; none if the processor trains."""
+    if settings.accelerator == "cpu":
+        return []
+    if settings.device is not None:
+        return [settings.device]
+    # `torch.cuda.is_available` would begin CUDA, which then cannot go on in a fork.
+    numbers = list(range(torch.cuda.device_count()))
+    # As it cannot where a notebook has begun it.
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        numbers = numbers[:1]
+    # One process is enough to say that there is no GPU.
+    return numbers or ([0] if settings.accelerator == "cuda" else [])
+
+
+def is_exact(settings: TrainerSettings) -> bool:
+    """True if a trial's numbers do not depend on the trials beside it."""
+    if usable_gpus(settings):
+        return False
+    with own_torch(), torch_threads(settings.threads):
+        return choose_hardware(settings).promise is Promise.EXACT
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Within, torch computes with so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def prepare_process(threads: int) -> None:
+    """Set this process's threads, keep freed memory for the next step, and silence messages that need no action."""
+    torch.set_num_threads(threads)
+    machine.keep_freed_memory()
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")
+
+
 @dataclass(frozen=True)
 class Demand:
     """Bytes that training needs: rather too many, one to four times what torch takes.
@@ -305,70 +374,3 @@ def free_memory(device: torch.device, enough: int) -> int | None:
     if left is not None and left < enough and machine.release_freed_memory():
         left = min(machine.free_memory())
     return left
-
-
-@contextmanager
-def own_torch(precision: str = "32-true") -> Iterator[None]:
-    """Within, torch is as in a fresh process, whatever the caller has set: numbers of float32 on the processor, whose
-    products are rounded as `Hardware.precision` says, no autocast, and gradients. A state that is usual already costs
-    nothing: a default device slows down every call."""
-    dtype = torch.get_default_dtype()
-    with ExitStack() as stack:
-        if dtype != torch.float32:
-            stack.callback(torch.set_default_dtype, dtype)
-            torch.set_default_dtype(torch.float32)
-        stack.callback(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision())
-        torch.set_float32_matmul_precision("high" if precision == TF32 else "highest")
-        # Torch 2.4 does not count the device of a `with` block as the default one.
-        if torch.empty(0).device != torch.device("cpu"):
-            stack.enter_context(torch.device("cpu"))
-        for kind in ("cpu", "cuda"):
-            if torch.is_autocast_enabled(kind):
-                stack.enter_context(torch.autocast(kind, enabled=False))
-        if torch.is_inference_mode_enabled():
-            stack.enter_context(torch.inference_mode(False))
-        stack.enter_context(torch.enable_grad())
-        yield
-
-
-def usable_gpus(settings: TrainerSettings) -> list[int]:
-    """The numbers of the GPUs that processes with these settings may train on; none if the processor trains."""
-    if settings.accelerator == "cpu":
-        return []
-    if settings.device is not None:
-        return [settings.device]
-    # `torch.cuda.is_available` would begin CUDA, which then cannot go on in a fork.
-    numbers = list(range(torch.cuda.device_count()))
-    # As it cannot where a notebook has begun it.
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        numbers = numbers[:1]
-    # One process is enough to say that there is no GPU.
-    return numbers or ([0] if settings.accelerator == "cuda" else [])
-
-
-def is_exact(settings: TrainerSettings) -> bool:
-    """True if a trial's numbers do not depend on the trials beside it."""
-    if usable_gpus(settings):
-        return False
-    with own_torch(), torch_threads(settings.threads):
-        return choose_hardware(settings).promise is Promise.EXACT
-
-
-@contextmanager
-def torch_threads(number: int) -> Iterator[None]:
-    """Within, torch computes with so many threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def prepare_process(threads: int) -> None:
-    """Set this process's threads, keep freed memory for the next step, and silence messages that need no action."""
-    torch.set_num_threads(threads)
-    machine.keep_freed_memory()
-    for name in LOGGERS:
-        logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")

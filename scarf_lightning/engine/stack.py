@@ -287,9 +287,10 @@ class Stack(StackData):
         # f and g draw their dropout masks from one stream, in the order of the forward pass.
         dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster)
         source = self._source(encoder, roster, self.data.pretrain)
-        task = self._task(pretext, encoder, source, random, dropout)
+        classifier = None
         if pretext.uses_labels:
-            task.classifier = LabelHead(self.networks.head(self.trials), self.table.target)
+            classifier = LabelHead(self.networks.head(self.trials), self.table.target)
+        task = self._task(pretext, encoder, source, random, dropout, classifier)
         validation_random = self._random(Purpose.VALIDATION_VIEWS, roster)
         module.build(task, validation_random, roster=roster, settings=settings)
         give_streams(module, dropout)
@@ -432,11 +433,12 @@ class Stack(StackData):
         source: CorruptionSource,
         random: StackedGenerator,
         dropout: StackedGenerator,
+        classifier: LabelHead | None = None,
     ) -> PretextTask:
         """The pretext on f and a new g, which draws its dropout masks from ``dropout``."""
         head = self.networks.pretrain_head(self.trials, pretext)
         give_streams(head, dropout)
-        return PretextTask(pretext, encoder, head, source, random)
+        return PretextTask(pretext, encoder, head, source, random, classifier)
 
     def _serve(
         self,
