@@ -7,7 +7,7 @@ fine-tuning on a small table.
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,7 +263,7 @@ def average_precision(probabilities: Floats, labels: Labels) -> float:
     not_below = ranks(-scores, "max")
     # Infinity moves the other rows behind those of the class.
     positive_not_below = ranks(np.where(positive, -scores, np.inf), "max")
-    precision = np.where(positive, positive_not_below / not_below, 0)
+    precision = positive * positive_not_below / not_below
     return float((precision.sum(axis=0) / positive.sum(axis=0)).mean())
 
 
@@ -372,24 +372,25 @@ def spearman(predictions: Floats, labels: Labels) -> float:
     return float((given * truth).sum() / math.sqrt((given**2).sum() * (truth**2).sum()))
 
 
-def ranks(values: Floats, method: Literal["average", "max"] = "average") -> Floats:
+def ranks(values: Floats, method: str = "average") -> Floats:
     """Ranks from 1 of numbers ``(n,)``, or within each column of ``(n, k)``; all NaN if one number is.
 
     Args:
-        method: equal numbers have the mean, or the highest, of their ranks.
+        method: equal numbers have the mean of their ranks (``average``), or the highest (``max``).
 
     >>> ranks(np.array([0.5, 0.1, 0.5]))
     array([2.5, 1. , 2.5])
     """
-    # `scipy.stats` has the same, and takes twice as long to import.
-    import pandas as pd
-
     # Of a trial that diverged nothing is known.
     if np.isnan(values).any():
-        return np.full(values.shape, np.nan)
-    columns = pd.Series(values) if values.ndim == 1 else pd.DataFrame(values)
-    # In the order of rows, since sums depend on it, and writable.
-    return np.array(columns.rank(method=method), order="C")
+        return values * np.nan
+    if values.ndim > 1:
+        # In the order of rows, since sums depend on it.
+        return np.stack([ranks(column, method) for column in values.T], axis=1)
+    ordered = np.sort(values)
+    highest = np.searchsorted(ordered, values, side="right")
+    lowest = highest if method == "max" else 1 + np.searchsorted(ordered, values)
+    return (lowest + highest) / 2
 
 
 def _counts(probabilities: Floats, labels: Labels) -> Floats:
