@@ -263,9 +263,13 @@ class Store(ABC):
         return [set_aside(self.results, [path], reason) for path, reason in self.damage().items()]
 
     def clear(self, reason: str) -> str:
-        """Set all records aside, under the claim, so that their trials are trained again."""
-        records = record_folders(self.records)
-        return set_aside(self.results, records, reason) if records else ""
+        """Set all records aside, so that their trials are trained again; a sentence on what was done, if anything."""
+        # The claim keeps a process away that begins to train the cell at this moment.
+        with self.claim() as held:
+            if held is None:
+                return f"{self.folder} is being trained by another process and is left alone."
+            records = record_folders(self.records)
+            return set_aside(self.results, records, reason) if records else ""
 
     def _add(self, name: str, values: Row, files: Files, claim: Claim | None) -> None:
         """Keep one record, see `write_record`."""

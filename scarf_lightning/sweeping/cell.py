@@ -351,15 +351,9 @@ def make_ready(cells: Sequence[Cell], number: int) -> None:
 
 def clear(cells: Sequence[Cell]) -> None:
     """Set aside the results and pre-trainings of surveyed cells, and say so."""
-    say = screen(stderr=True).say
     for store in stores_of(cells):
-        if store.folder.exists():
-            # The claim keeps a process away that begins to train the cell at this moment.
-            with store.claim() as claim:
-                if claim is None:
-                    say(f"{store.folder} is being trained by another process and is left alone.")
-                elif sentence := store.clear("force=true trains it again"):
-                    say(sentence)
+        if store.folder.exists() and (sentence := store.clear("force=true trains it again")):
+            screen(stderr=True).say(sentence)
 
 
 def failures(cells: Sequence[Cell]) -> list[str]:

@@ -33,7 +33,7 @@ import torch
 from ..corruption import check_kept
 from ..data.splits import Splitting
 from ..data.table import Table
-from ..data.trials import RowRules, prepare_trials
+from ..data.trials import EVALUATION_ROWS, RowRules, prepare_trials
 from ..engine.fit import Fit
 from ..engine.hardware import Demand, Hardware, Promise, free_memory, trials_that_fit
 from ..engine.stack import Stack
@@ -52,7 +52,7 @@ from ..pretexts import rows_and_views
 from ..randomness import Streams
 from ..results import CellStore, Claim, PretrainedTrial, PretrainingStore, columns
 from ..sweeping.folders import recipe_options
-from .folds import check_folds, train_by_folds
+from .folds import train_by_folds
 from .trained_stack import TrainedStack, package_versions
 
 if TYPE_CHECKING:
@@ -121,7 +121,9 @@ class CellTraining:
         # Two configurations that amount to the same on these data are one cell.
         amounting = fit_to_target(fit_to_data(config, len(table.columns), table.n_encoded), type(table.target))
         parts = build_parts(amounting)
-        check_folds(amounting)
+        # Folds validate their labels in one batch, in which each network's outputs are there for the others.
+        if amounting.folds_on(EVALUATION_ROWS):
+            raise UsageError(f"finetune.folds needs a finetune.fixed_below of at most {EVALUATION_ROWS}.")
         if parts.pretext is not None and amounting.pretrain.drop:
             table.places(amounting.pretrain.drop, "pretrain.drop")
         auxiliary = None if parts.method.auxiliary is None else parts.method.auxiliary[0]

@@ -18,28 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.trials import EVALUATION_ROWS
 from ..engine.fit import fit
 from ..engine.lifting import let_leave
 from ..engine.stack import Stack
 from ..engine.stack_modules import Finetuning
-from ..errors import UsageError
 from ..losses.supervised import SHARES, mixed_cross_entropy, mixed_squared_error, mixtures
 from ..methods import MethodResult, SupervisedPhase
-from ..options import Config
 from ..randomness import Purpose
 
 SOONEST = 100
 """Optimiser steps after which a path may end, if ``finetune.min_steps`` asks for more: measured in study/recipe.md."""
 VALIDATED = 4
 """Optimiser steps between two validations of the labels that are left out, where an epoch has fewer."""
-
-
-def check_folds(config: Config) -> None:
-    """Refuse more labels than folds can validate by a `UsageError`."""
-    # Labels are validated in one batch, in which each network's outputs are there for the others.
-    if config.folds_on(EVALUATION_ROWS):
-        raise UsageError(f"finetune.folds needs a finetune.fixed_below of at most {EVALUATION_ROWS}.")
 
 
 def dealt(strata: Any, n_folds: int, random: np.random.Generator) -> Any:
