@@ -21,10 +21,9 @@ from ..verdicts.answers import ENOUGH_TRIALS, UNDECIDED, Levels, Look, chance_of
 from ..verdicts.effects import Cell, Effect, Plan, Product, answered, effects_of, frame_of, level_over
 from ..verdicts.words import sentences
 from ..verdicts.worth import Worth, worth_sentences, worths_of
-from .blocks import named
 from .cell_results import CellResults, ReportedCell, read_results
 from .learning import LEARNS_NOTHING, not_learnt_note, probability_note
-from .names import text_of
+from .names import named, text_of
 from .report_options import ReportOptions
 
 if TYPE_CHECKING:

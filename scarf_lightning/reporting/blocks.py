@@ -113,15 +113,6 @@ def not_drawn(reason: str) -> list[Block]:
     return [Paragraph(f"Not drawn: {reason}", warns=True)]
 
 
-def named(items: list[str], longest: int = 8) -> str:
-    """A list in words: the first items, and how many more there are. Semicolons separate items that hold commas."""
-    first = items[:longest]
-    separator = "; " if any("," in item for item in first) else ", "
-    words = separator.join(first)
-    n_others = len(items) - len(first)
-    return f"{words} and {n_others} more" if n_others else words
-
-
 def table(
     name: str,
     caption: str,

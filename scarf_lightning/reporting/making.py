@@ -26,9 +26,10 @@ from ..screen import escaped
 from ..version import __version__
 from .answer_sections import answer_sections
 from .answers import Answers, answers_of
-from .blocks import FORMATS, Block, Paragraph, Picture, Section, Table, named, table
+from .blocks import FORMATS, Block, Paragraph, Picture, Section, Table, table
 from .cell_results import CellResults, environments
 from .drawings import Drawing, draw_all, read_drawings
+from .names import named
 from .report_options import ReportOptions
 from .style import ENDINGS, drawn
 

@@ -138,15 +138,15 @@ def competition(rows: Mapping[int, Row], compared: Sequence[str], contexts: Sequ
         compared, contexts: the columns in which they differ, those that make competitors and those that do not.
     """
 
-    def named(columns: Sequence[str]) -> dict[int, str]:
+    def called(columns: Sequence[str]) -> dict[int, str]:
         return {label: setting_name(row, columns) for label, row in rows.items()}
 
     # Numbers of labels, seeds or regimes that are all that the user varied are compared with each other.
     columns, contexts = (compared, contexts) if compared else (contexts, [])
-    names = named(columns or ["pretrain", "method"])
+    names = called(columns or ["pretrain", "method"])
     budgets = _label_budgets(rows, contexts) if contexts else None
     # By the budget: two regimes may ask for one number of labels in two ways.
-    places = named(contexts) if budgets is None else {label: labels_in_words(n) for label, n in budgets.items()}
+    places = called(contexts) if budgets is None else {label: labels_in_words(n) for label, n in budgets.items()}
     datasets = {row["dataset"] for row in rows.values()}
     # The sign test over so few tables finds nothing, so each has an answer of its own.
     if 1 < len(datasets) < FEWEST_TABLES:
@@ -191,6 +191,15 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def named(items: list[str], longest: int = 8) -> str:
+    """A list in words: the first items, and how many more there are. Semicolons separate items that hold commas."""
+    first = items[:longest]
+    separator = "; " if any("," in item for item in first) else ", "
+    words = separator.join(first)
+    n_others = len(items) - len(first)
+    return f"{words} and {n_others} more" if n_others else words
 
 
 def shortened(names: Iterable[str], longest: int) -> dict[str, str]:

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from ...errors import UsageError, counted
 from ...intervals import student_quantile
 from ...verdicts import cell_means
-from ..blocks import Block, Picture, named, table
+from ..blocks import Block, Picture, table
 from ..cell_results import CellResults, curves_of
-from ..names import shortened
+from ..names import named, shortened
 from ..report_options import ReportOptions
 from ..style import COLUMN, PAGE, colour, new_figure, styled
 from .drawing import Drawing, first_of, named_competitors, need
