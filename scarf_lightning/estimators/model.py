@@ -37,7 +37,7 @@ from ..options import Config, build
 from ..options.settings import LayerSettings, NetworkSettings, expanded
 from ..randomness import Streams
 from ..results import StoredTrial
-from ..results.records import WEIGHTS, DamagedRecordError, as_safetensors, read_record, temporary, write_record
+from ..results.records import OF_FOLD, WEIGHTS, DamagedRecordError, as_safetensors, read_record, temporary, write_record
 
 ROWS_AT_ONCE = 1024
 CONTENTS = "model.json"
@@ -62,7 +62,7 @@ class Description:
         network: the name of f.
         encoder: the options of f.
         head: the layers of h.
-        trials: the numbers of the trials.
+        trials: the number of each network's trial. A trial may have several, of which the last one embeds.
         precision: the precision of training.
         plugins: modules that define the network.
         target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
@@ -95,8 +95,8 @@ class Description:
         for column in self.columns:
             if not 0 <= column.n_indicators <= len(column.categories or ()):
                 raise ValueError(f"columns: {column.name[:40]!r} cannot have {column.n_indicators} indicators")
-        if not self.trials or len(set(self.trials)) < len(self.trials) or min(self.trials) < 0:
-            raise ValueError("trials must be different numbers from 0")
+        if not self.trials or min(self.trials) < 0:
+            raise ValueError("trials must be numbers from 0")
         if self.precision not in DTYPES:
             raise ValueError(f"precision must be one of {', '.join(DTYPES)}")
 
@@ -125,7 +125,8 @@ class Description:
 
 @dataclass(eq=False)
 class Model:
-    """The networks of T trials, which vote: a number, or the probability of a class, is the mean of what they give.
+    """The networks of trials, which vote: a number, or the probability of a class, is the mean of what they give.
+    T networks are as many trials, or more where those of folds vote too.
 
     Rows are a table of any library, such as a frame of pandas or polars or an Arrow table, or an array with the columns
     of `fit`. `Reader` says how they are read, and what happens to gaps, unseen categories and missing columns. Missing
@@ -135,7 +136,7 @@ class Model:
 
     Attributes:
         description: what the networks are.
-        preprocessing: of the T trials.
+        preprocessing: of the T networks.
         weights: arrays of f and h by name, ``(T, ...)`` each.
     """
 
@@ -158,8 +159,9 @@ class Model:
         return self._mean(rows)[:, order]
 
     def transform(self, rows: Any) -> NDArray[np.float32]:
-        """Embeddings of the T networks side by side, float32 ``(n, T * E)``."""
-        embedded = self._outputs(self.encoder, self.values(rows))
+        """Embeddings of the trials side by side, each of its last network: float32 ``(n, trials * E)``."""
+        last = list({trial: place for place, trial in enumerate(self.description.trials)}.values())
+        embedded = self._outputs(self.encoder, self.values(rows))[last]
         return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -190,7 +192,7 @@ class Model:
     @property
     def trials(self) -> list[int]:
         """The numbers of the trials."""
-        return list(self.description.trials)
+        return list(dict.fromkeys(self.description.trials))
 
     @property
     def target(self) -> Target:
@@ -231,7 +233,7 @@ class Model:
         return reader.values(frame)
 
     def predictions(self, values: Floats) -> Floats:
-        """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
+        """The predictions of each network for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
         # A copy: torch warns of arrays that cannot be written to.
         fitted = torch.from_numpy(np.array(self.preprocessing.target))
         return self.target.predictions(self._outputs(self.classifier, values).double(), fitted).numpy()
@@ -239,10 +241,10 @@ class Model:
     @cached_property
     @own_torch()
     def encoder(self) -> Encoder:
-        """f of the T trials, in evaluation mode."""
+        """f of the T networks, in evaluation mode."""
         weights = self._part("encoder")
         learns = "missing" in weights
-        encoder = self.description.networks.encoder(self.trials, weights, learns_missing_values=learns)
+        encoder = self.description.networks.encoder(self.description.trials, weights, learns_missing_values=learns)
         # Pre-training learned these values; they are no weights of f.
         if encoder.missing is not None:
             encoder.missing.data = weights["missing"]
@@ -251,9 +253,9 @@ class Model:
     @cached_property
     @own_torch()
     def classifier(self) -> Classifier:
-        """h after f of the T trials, in evaluation mode. Raises UsageError for encoders alone."""
+        """h after f of the T networks, in evaluation mode. Raises UsageError for encoders alone."""
         _ = self.target
-        head = self.description.networks.head(self.trials)
+        head = self.description.networks.head(self.description.trials)
         load_state(head, self._part("head"))
         return Classifier(self.encoder, head).requires_grad_(False).eval()
 
@@ -286,11 +288,11 @@ class Model:
     @own_torch()
     @torch.no_grad()
     def _outputs(self, network: nn.Module, values: Floats) -> Tensor:
-        """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
+        """The outputs of a stack of T networks for values ``(n, M)``: ``(T, n, ...)``."""
         outputs = []
         for start in range(0, max(1, len(values)), ROWS_AT_ONCE):
             rows = values[start : start + ROWS_AT_ONCE]
-            scaled = np.stack([self.preprocessing.apply(rows, trial) for trial in range(len(self.trials))])
+            scaled = np.stack([self.preprocessing.apply(rows, place) for place in range(len(self.description.trials))])
             outputs.append(network(torch.from_numpy(scaled).to(self.dtype)))
         joined = torch.cat(outputs, dim=1)
         if not joined.isfinite().all():
@@ -328,6 +330,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     # A plugin is needed again only if it made the network; its corruption is no part of the model.
     module = config.part("network").__module__
     is_ours = module.partition(".")[0] == __name__.partition(".")[0]
+    networks = [(kept, weights) for kept in trials for weights in _voters(kept.weights)]
     plain: Mapping[str, Any] = {"classes": (), "target": {}} if target is None else target.plain()
     description = Description(
         name=name,
@@ -337,7 +340,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         network=config.network.name,
         encoder=config.network.encoder,
         head=config.network.head,
-        trials=tuple(kept.row["trial"] for kept in trials),
+        trials=tuple(kept.row["trial"] for kept, _ in networks),
         is_shared=config.fit_on == "all",
         precision=config.trainer.precision,
         plugins=() if is_ours else tuple(config.plugins),
@@ -345,14 +348,21 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     )
     # Encoders alone need nothing that was fitted to labels.
     vectors = {
-        vector: np.stack([kept.preprocessing[vector] for kept in trials])
+        vector: np.stack([kept.preprocessing[vector] for kept, _ in networks])
         for vector in trials[0].preprocessing
         if vector != "target" or target is not None
     }
     # All networks of a cell have one shape, so their arrays are stacked.
-    weights = {weight: np.stack([kept.weights[weight] for kept in trials]) for weight in trials[0].weights}
+    weights = {name: np.stack([each[name] for _, each in networks]) for name in networks[0][1]}
     preprocessing = Preprocessing.from_arrays(vectors, is_shared=description.is_shared)
     return Model(description, preprocessing, weights)
+
+
+def _voters(weights: Weights) -> list[Weights]:
+    """The weights of a trial's networks: those of its folds, if they are kept, and its own."""
+    folds = dict.fromkeys(name.partition(".")[0] for name in weights if name.startswith(OF_FOLD))
+    own = {name: weight for name, weight in weights.items() if not name.startswith(OF_FOLD)}
+    return [*(part_of(weights, fold) for fold in folds), own]
 
 
 def _is_replaced(folder: Path) -> bool:

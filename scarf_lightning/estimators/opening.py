@@ -211,10 +211,12 @@ def check_arrays(model: Model) -> None:
     except Exception as error:
         # Readers and networks refuse impossible options each in its own way.
         raise DamagedRecordError(f"the described model cannot be built: {type(error).__name__}: {error}") from error
-    n_trials, n_columns = len(model.trials), len(model.description.columns)
+    n_networks, n_columns = len(model.description.trials), len(model.description.columns)
     for name, array in {**model.weights, **model.preprocessing.arrays()}.items():
-        if len(array) != n_trials or (name in VECTORS and array.shape[1:] != (n_columns,)):
-            raise DamagedRecordError(f"{name} has the shape {array.shape} for {n_trials} trials of {n_columns} columns")
+        if len(array) != n_networks or (name in VECTORS and array.shape[1:] != (n_columns,)):
+            raise DamagedRecordError(
+                f"{name} has the shape {array.shape} for {n_networks} networks of {n_columns} columns"
+            )
         # The ends of a network's bins may be infinite, and a number whose gaps networks see is not imputed.
         is_sound = ~np.isnan(array) if name in model.weights else np.isfinite(array)
         if not is_sound.all() and name != "fill":

@@ -168,7 +168,7 @@ def _idle_in(config: Config, phase: str) -> set[str]:
             "metric": settings.metric is not None and not is_watched,
             "fixed_steps": bool(config.folds_on(0)) or not settings.fixed_below,
             "folds": not config.may_fold,
-            "fold_steps fold_caution": not (config.may_fold and settings.folds),
+            "fold_steps fold_every fold_average fold_caution": not (config.may_fold and settings.folds),
             "label_smoothing": smooths,
             "label_smoothing_schedule": smooths or settings.label_smoothing == 0,
         }

@@ -128,8 +128,9 @@ class FinetuneSettings(FitSettings):
     With ``folds`` that length is chosen, and for numbers too: as many networks train on one path of up to
     ``fold_steps`` steps, each without a fold of the labels. Their predictions of the labels that were left out, mixed
     with the frequencies of classes or the mean, choose the number of steps and the share of that mixture with the
-    smallest loss, for a network on all labels; ``fold_caution`` takes a larger share whose loss is hardly worse. A path
-    may end anywhere, so its learning rate is constant. It trains for ``min_steps`` at least, of which 100 count. A
+    smallest loss, for a network on all labels; ``fold_caution`` takes a larger share whose loss is hardly worse. The
+    networks of the folds predict with that one if ``fold_average`` is set. A path may end anywhere, so its learning
+    rate is constant. It trains for ``min_steps`` at least, of which 100 count, and ``patience`` counts 4 steps each. A
     method of several fits or losses, or one that mixes rows, keeps ``fixed_steps``.
     """
 
@@ -154,6 +155,8 @@ class FinetuneSettings(FitSettings):
         "[2, 100]",
     )
     fold_steps: int = option(1000, "optimiser steps among which folds choose", "[1, 100000000]")
+    fold_every: int = option(4, "optimiser steps between two numbers of steps that folds try", "[1, 100000000]")
+    fold_average: bool = option(False, "predict with the mean of the networks of the folds and the one on all labels")
     fold_caution: float = option(
         0.0, "standard errors of the loss that a larger share of the class frequencies or the mean may cost", "[0, 100]"
     )

@@ -230,6 +230,8 @@ SCHEMA_VERSION = 3
 SEAL = "sha256"
 """The field of a JSON file that holds the hash of all others."""
 WEIGHTS = "weights.safetensors"
+OF_FOLD = "fold_"
+"""Before the number of a fold, the beginning of the names of its network's weights."""
 PREDICTIONS = "predictions.parquet"
 LARGE = (WEIGHTS, PREDICTIONS)
 """The files that may be large, and that a record of a cell need not have."""

@@ -7,7 +7,7 @@ the same batches, in which a label that is left out weighs nothing. To the engin
     fold that is left    0 1 2 - 0 1 2 -
 
 A trial's networks stop together, by the loss of its labels, each predicted by the network that is blind to it. The last
-network is the trial's: the folds have chosen its number of steps.
+network is the trial's: the folds have chosen its number of steps. The others may predict with it.
 """
 
 import math
@@ -18,18 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..engine.fit import fit
-from ..engine.lifting import let_leave
+from ..engine.fit import Fit, fit
 from ..engine.stack import Stack
 from ..engine.stack_modules import Finetuning
 from ..losses.supervised import SHARES, mixed_cross_entropy, mixed_squared_error, mixtures
 from ..methods import MethodResult, SupervisedPhase
 from ..randomness import Purpose
+from ..results.records import OF_FOLD
 
 SOONEST = 100
 """Optimiser steps after which a path may end, if ``finetune.min_steps`` asks for more: measured in study/recipe.md."""
-VALIDATED = 4
-"""Optimiser steps between two validations of the labels that are left out, where an epoch has fewer."""
+PATIENT = 4
+"""Optimiser steps that ``finetune.patience`` counts as one."""
 
 
 def dealt(strata: Any, n_folds: int, random: np.random.Generator) -> Any:
@@ -107,7 +107,7 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     # A label that is left out weighs nothing.
     weights = folded.on_device(blind != np.array(places)[:, None]).to(stack.hardware.dtype)
     weights = weights * (1 if examples.weights is None else examples.weights)
-    epochs = min(VALIDATED // math.ceil(blind.shape[1] / settings.batch_size), settings.max_epochs)
+    epochs = min(settings.fold_every // math.ceil(blind.shape[1] / settings.batch_size), settings.max_epochs)
     settings = replace(
         settings,
         schedule="constant",
@@ -116,6 +116,7 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
         min_steps=min(settings.min_steps, SOONEST, settings.fold_steps),
         max_steps=settings.fold_steps,
         validate_every=max(settings.validate_every, epochs),
+        patience=settings.patience and math.ceil(settings.patience * PATIENT / settings.fold_every),
     )
     module = FoldedFinetuning()
     truth = target.soft(data.labels)
@@ -138,14 +139,27 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     fitted = data.preprocessing.target
     # A number's mixture with the mean has a smaller deviation.
     fitted = fitted * (1 - shares * [0, 1]) if fitted.size else shares * constants[:, 0]
-    let_leave(module.classifier, module.make_optimizer(), torch.tensor(last))
     data = replace(data, preprocessing=replace(data.preprocessing, target=fitted))
     stack, final = replace(stack, data=data, device_table=stack.datamodule.table), trained.of(last)
-    predictions = stack.predict(module.classifier, data.test)
+    every = stack.of(positions).predict(module.classifier, data.test[positions])
+    votes = every.reshape(len(last), size, *every.shape[1:])
+    if settings.fold_average:
+        final = replace(final, weights={**final.weights, **_of_folds(trained, size)})
+    else:
+        votes = votes[:, n_folds:]
     chosen = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
     # The networks of a trial share the time.
     return (
-        MethodResult(predictions, final, np.full(len(last), size), final.seconds * size, final.diverged),
+        MethodResult(votes.mean(axis=1), final, np.full(len(last), size), final.seconds * size, final.diverged),
         stack,
         chosen,
     )
+
+
+def _of_folds(trained: Fit, size: int) -> dict[str, Tensor]:
+    """The weights of the networks of folds, ``(T, ...)``, named ``classifier.fold_0.head.weight`` and so on."""
+    return {
+        f"classifier.{OF_FOLD}{fold}.{name}": weight[fold::size]
+        for fold in range(size - 1)
+        for name, weight in trained.part("classifier").items()
+    }

@@ -80,14 +80,17 @@ BESIDE = {
     "missing_values": ("corruption=missing", "method=dropout"),
     "codes": ("encoding=ordinal",),
     "fewer_indicators": ("encoding=onehot_drop_last",),
-}
+    "folds": (
+        "recipe=practical", "regime=few", "regime.labels=30", "finetune.fold_steps=40", "finetune.learning_rate=0.01",
+    ),
+}  # fmt: skip
 """What a model must carry beside its network."""
 
 
 @pytest.mark.parametrize(
     ("chosen", "predicted"),
     [
-        (("by_trial",), predicted_here),
+        (("by_trial", "folds"), predicted_here),
         pytest.param((*names("network"), *BESIDE), predicted_elsewhere, marks=pytest.mark.slow),
     ],
     ids=["some, loaded", "every, in another process"],
@@ -105,11 +108,14 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
     for name, cell in cells.items():
         values, test, expected = predictions_in_the_stack(cell)
         for trial in (0, 1):
-            given = models[name].predictions(values[test[trial]])[trial]
+            every = models[name].predictions(values[test[trial]])
+            given = every.reshape(2, -1, *every.shape[1:])[trial].mean(axis=0)
             np.testing.assert_allclose(given, expected[trial], atol=1e-6, err_msg=name)
         by_trial = models[name].predictions(values)
         assert np.ptp(by_trial, axis=0).max() > 1e-3, "the trials' networks differ"
         np.testing.assert_allclose(again[name], by_trial.mean(axis=0), atol=1e-6, err_msg=name)
+        embedded = models[name].transform(next(iter(cells.values())).rows)
+        assert embedded.shape[1] == 2 * models[name].encoder.width, "one network of each trial embeds"
 
 
 def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn) -> None:
@@ -245,7 +251,7 @@ def test_a_model_mixes_as_folds_have_chosen_and_so_does_its_copy(tmp_path: Path)
     predicted = model.predictions(rows)[0]
 
     assert 0 < share < 1
-    assert target.sum() == pytest.approx(share)
-    np.testing.assert_allclose(predicted, (1 - share) * whole.predictions(rows)[0] + target, atol=1e-12)
+    assert target[0].sum() == pytest.approx(share)
+    np.testing.assert_allclose(predicted, (1 - share) * whole.predictions(rows)[0] + target[0], atol=1e-12)
     model.save(tmp_path / "model")
     np.testing.assert_array_equal(load_model(tmp_path / "model").predictions(rows)[0], predicted)

@@ -58,7 +58,7 @@ class PlainTrial:
 
     stack: Stack
     position: int
-    patience: int = PATIENCE
+    every: int = 4
 
     def __post_init__(self) -> None:
         stack, data = self.stack, self.stack.data
@@ -71,9 +71,9 @@ class PlainTrial:
         best, waited, self.epoch = np.inf, 0, 0
         self.losses: list[float] = []
         n_batches = len(self.batches(torch.arange(len(self.rows))))
-        while waited <= self.patience and self.epoch < 60 // n_batches:
-            # One validation in four steps, or in an epoch that is longer.
-            for _ in range(4 // n_batches):
+        while waited <= PATIENCE * 4 / self.every and self.epoch < 60 // n_batches:
+            # One validation in so many steps, or in an epoch that is longer.
+            for _ in range(self.every // n_batches):
                 next(predict)
                 self.epoch += 1
             every = [self.predictions(network, self.rows) for network, *_ in networks]
@@ -83,7 +83,7 @@ class PlainTrial:
             waited += 1
             if loss < best:
                 best, waited, self.best_epoch, self.unseen = loss, 0, self.epoch, unseen
-                self.tested = self.predictions(networks[-1][0], data.test[self.position])
+                self.tested = [self.predictions(network, data.test[self.position]) for network, *_ in networks]
 
     def fold_of_each(self) -> np.ndarray:
         """Labels in a random order, class by class, dealt one by one."""
@@ -162,27 +162,29 @@ def trained(stack: Stack, **changes: Any) -> tuple[MethodResult, Stack, Any]:
 
 
 @pytest.mark.parametrize(
-    ("made", "n_labels"),
+    ("made", "n_labels", "every", "averages"),
     [
-        pytest.param(lambda table: table, 40, id="classes"),
-        pytest.param(numbers, 100, id="numbers in batches"),
-        pytest.param(lambda table: table, 100, id="classes in batches", marks=pytest.mark.slow),
-        pytest.param(weighted, 40, id="weights", marks=pytest.mark.slow),
-        pytest.param(weighted, 100, id="weights in batches", marks=pytest.mark.slow),
+        pytest.param(lambda table: table, 40, 8, True, id="classes"),
+        pytest.param(numbers, 100, 4, False, id="numbers in batches"),
+        pytest.param(lambda table: table, 100, 4, False, id="classes in batches", marks=pytest.mark.slow),
+        pytest.param(numbers, 40, 8, True, id="numbers", marks=pytest.mark.slow),
+        pytest.param(weighted, 40, 4, False, id="weights", marks=pytest.mark.slow),
+        pytest.param(weighted, 100, 4, False, id="weights in batches", marks=pytest.mark.slow),
     ],
 )
 def test_it_is_a_plain_loop_over_single_networks(
-    patients: Table, make_stack: MakeStack, made: Any, n_labels: int
+    patients: Table, make_stack: MakeStack, made: Any, n_labels: int, every: int, averages: bool
 ) -> None:
     stack = make_stack(made(patients), [3, 8], precision="64-true", regime=Few(labels=n_labels))
 
-    result, _, chosen = trained(stack)
+    result, _, chosen = trained(stack, fold_every=every, fold_average=averages)
 
     steps_per_epoch = 1 if n_labels == 40 else 3
     for position, trial in enumerate(stack.trials):
-        alone = PlainTrial(stack, position)
+        alone = PlainTrial(stack, position, every)
         assert chosen["finetune_chosen_steps"][position] == alone.best_epoch * steps_per_epoch
-        expected = alone.mixture(chosen["mixed_share"][position], alone.tested)
+        tested = np.mean(alone.tested, axis=0) if averages else alone.tested[-1]
+        expected = alone.mixture(chosen["mixed_share"][position], tested)
         np.testing.assert_allclose(result.predictions[position], expected, rtol=1e-7, atol=1e-9)
         assert result.fit.epochs[position] == alone.epoch
         of_trial = [record for record in result.fit.curves if record["trial"] == trial]
