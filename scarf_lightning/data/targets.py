@@ -263,7 +263,7 @@ class Classes(Kind):
         return np.asarray(np.eye(self.n_outputs)[labels])
 
     def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
-        from ..losses.supervised import cross_entropy
+        from ..losses.loss import cross_entropy
 
         return cross_entropy(outputs, targets, weights)
 
@@ -387,7 +387,7 @@ class Number(Kind):
         return labels
 
     def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
-        from ..losses.supervised import squared_error
+        from ..losses.loss import squared_error
 
         return squared_error(outputs, targets, weights)
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from ..data.datamodule import Batch
 from ..data.targets import Labels, Target
 from ..errors import UsageError
-from ..losses.supervised import smoothed
+from ..losses.loss import smoothed
 from ..metrics import Metric
 from ..networks import Dropout, Rates, is_weight, rates_of
 from ..options.settings import FinetuneSettings, FitSettings, PretrainSettings, Schedule

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..corruption import Corruption, Selection
-from ..losses.supervised import bitempered
+from ..losses.loss import bitempered
 from ..options.option import option, part_name
 from ..pretexts import Pretext, Rows
 from ..randomness import Purpose, StackedGenerator

@@ -21,7 +21,7 @@ from torch import Tensor
 from ..engine.fit import Fit, fit
 from ..engine.stack import Stack
 from ..engine.stack_modules import Finetuning
-from ..losses.supervised import SHARES, mixed_cross_entropy, mixed_squared_error, mixtures
+from ..losses.loss import SHARES, mixed_cross_entropy, mixed_squared_error, mixtures
 from ..methods import MethodResult, SupervisedPhase
 from ..randomness import Purpose
 from ..results.records import OF_FOLD
