@@ -29,7 +29,7 @@ from scarf_lightning.data.trials import (
 )  # fmt: skip
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
-from scarf_lightning.sweeping.run import check_data
+from scarf_lightning.sweeping.cell import check_data
 from tests.composing import cells_of
 
 REGIMES: list[Regime] = [Full(), Semi25(), Noise30()]

@@ -59,7 +59,8 @@ def read_column(
         UsageError: a value cannot be written, or the column holds something else than the user says.
     """
     name = str(column.name)
-    coded = Coded.of(column) if is_numeric(column) and asked is None else text_of(column)
+    text = None if is_numeric(column) and asked is None else text_of(column)
+    coded = text or Coded.of(column)
     missing, distinct = int((coded.codes < 0).sum()), len(coded.distinct)
     rule, notes = _rule(column, coded, decimal, asked)
     if distinct == 0:
@@ -69,11 +70,11 @@ def read_column(
         rule = Rule(name, "gaps" if missing else "constant")
     elif rule.rule == "dates":
         # Parts that are the same at all times tell nothing.
-        parts = date_parts(rule.times(column))
+        parts = date_parts(rule.times(column, text))
         rule = replace(rule, parts=tuple(part for part in parts if len(parts[part].dropna().unique()) > 1))
-    features = rule.features(column)
+    features = rule.features(column, text)
     if rule.rule == "numbers":
-        numbers = rule.numbers(column)
+        numbers = np.asarray(features[name])
         # Words that stand for a gap among numbers count too.
         missing = int(np.isnan(numbers).sum())
         if asked is None and _are_ids(name, numbers):

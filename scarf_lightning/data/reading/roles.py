@@ -72,7 +72,7 @@ def read_target(
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
     text = None if is_declared or is_numeric(column) else text_of(column)
     if kind == Number.name:
-        numbers, others = floats_of(column, decimal=decimal)
+        numbers, others = floats_of(column, decimal=decimal, text=text)
         if others:
             raise UsageError(
                 f"{where} is to be a number and holds {str(others[0])[:40]!r}; mend it, mark it as missing, or set "
@@ -157,7 +157,7 @@ def _quantity(column: "pd.Series[Any]", text: Coded | None, decimal: str | None)
     found = quantity_rule(column, decimal, text)
     if found is None or found[0].rule != "numbers":
         return None
-    numbers = found[0].numbers(column)
+    numbers = found[0].numbers(column, text)
     known = numbers[~np.isnan(numbers)]
     n_distinct = len(np.unique(known))
     # A number with a fraction is hardly the name of a class.

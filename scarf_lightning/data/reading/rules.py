@@ -74,8 +74,9 @@ class Rule:
     has_zone: bool = False
     parts: tuple[str, ...] = DATE_PARTS
 
-    def features(self, column: "pd.Series[Any]") -> dict[str, Values]:
-        """The features of a column by their names, always equally many; none of a column that is left out.
+    def features(self, column: "pd.Series[Any]", text: Coded | None = None) -> dict[str, Values]:
+        """The features of a column by their names, always equally many; none of a column that is left out. ``text`` is
+        `text_of` the column, if it is known already.
 
         Raises:
             UsageError: it holds a value that the rule cannot read.
@@ -83,14 +84,14 @@ class Rule:
         if self.rule in LEFT_OUT:
             return {}
         if self.rule == "numbers":
-            return {self.column: self.numbers(column)}
+            return {self.column: self.numbers(column, text)}
         if self.rule == "dates":
-            parts = date_parts(self.times(column))
+            parts = date_parts(self.times(column, text))
             return {
                 f"{self.column} ({part})": (Coded.of if part in CATEGORICAL_PARTS else floats)(parts[part])
                 for part in self.parts
             }
-        coded = text_of(column)
+        coded = text or text_of(column)
         if self.rule in ENCODERS:
             # The code -1 of a missing value picks the last.
             hashes = ENCODERS[self.rule]([*coded.distinct, "missing"])
@@ -100,13 +101,13 @@ class Rule:
             coded = Coded(coded.codes % (len(coded.distinct) + 1), [*coded.distinct, NO_VALUE])
         return {self.column: coded}
 
-    def numbers(self, column: "pd.Series[Any]") -> Floats:
+    def numbers(self, column: "pd.Series[Any]", text: Coded | None = None) -> Floats:
         """A column of numbers, or of text in which they are written in the rule's notation, ``(n,)``."""
-        numbers, others = floats_of(column, (self.decimal, self.is_grouped, self.unit))
+        numbers, others = floats_of(column, (self.decimal, self.is_grouped, self.unit), text=text)
         _refuse(column, "numbers", others)
         return numbers
 
-    def times(self, column: "pd.Series[Any]") -> "pd.Series[Any]":
+    def times(self, column: "pd.Series[Any]", text: Coded | None = None) -> "pd.Series[Any]":
         """The time of each row of a column of dates.
 
         Raises:
@@ -117,7 +118,7 @@ class Rule:
                 kind = "times with a zone" if self.has_zone else "times without a zone"
                 _refuse(column, kind, column.dropna().astype("str").tolist())
             return column
-        text = text_of(column)
+        text = text or text_of(column)
         times = times_of([*text.distinct, ""], self.format)
         unread = [value for value, is_none in zip(text.distinct, times.isna(), strict=False) if is_none]
         _refuse(column, f"dates as {self.format}", known_values(unread))
@@ -171,13 +172,16 @@ def text_of(column: "pd.Series[Any]") -> Coded:
 
 
 def floats_of(
-    column: "pd.Series[Any]", notation: Notation | None = None, decimal: str | None = None
+    column: "pd.Series[Any]",
+    notation: Notation | None = None,
+    decimal: str | None = None,
+    text: Coded | None = None,
 ) -> tuple[Floats, list[str]]:
     """A column of numbers, or of text with numbers, as float64 ``(n,)``, and the texts that are no numbers. These and
     missing values are NaN. Without a notation it is that of `notation_of`."""
     if is_numeric(column) or pd.api.types.is_bool_dtype(column):
         return floats(column), []
-    text = text_of(column)
+    text = text or text_of(column)
     if notation is None:
         notation, *_ = notation_of(known_values(text.distinct), decimal)
     numbers = [number_of(each, notation) for each in text.distinct]
