@@ -255,7 +255,8 @@ def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: 
             "recipe=practical",
             "fit_on=train encoding.gaps=true finetune.fixed_below=1000 finetune.fixed_below_numbers=0 "
             "finetune.weight_decay=0.01 finetune.schedule=cosine finetune.min_steps=300 finetune.folds=3 "
-            "finetune.fold_caution=1 finetune.label_smoothing=0.1 finetune.patience=20 finetune.ties=last "
+            "finetune.fold_average=true finetune.fold_caution=1 finetune.fold_every=20 "
+            "finetune.label_smoothing=0.1 finetune.patience=20 finetune.ties=last "
             "split.copies=together regime.validation=inside",
             True,
         ),
