@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ class ExpandedSweep:
     """The cells that a command line stands for.
 
     Attributes:
-        cells: at least one, equal ones once, with the names that they have in this run.
+        composed: the cells as they were composed, at least one.
         sweep: the file that names them, if there is one.
         left_out: sentences on combinations that do not go together.
         notes: sentences on what a user may have meant otherwise.
@@ -52,7 +52,7 @@ class ExpandedSweep:
         flags: of the command line that its repetition needs, such as ``--config-dir FOLDER``.
     """
 
-    cells: list[Cell]
+    composed: list[Cell]
     sweep: SweepFile | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -60,8 +60,10 @@ class ExpandedSweep:
     usual: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.cells = named(distinct(self.cells))
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Equal cells once, with the names that they have in this run. A cell whose data are no table is refused."""
+        return named(distinct(self.composed))
 
 
 Axes = Mapping[str, Sequence[str]]
