@@ -36,6 +36,8 @@ NAMELESS = re.compile(r"Unnamed: \d+(\.\d+)*")
 """The name that pandas gives a column without one, such as the index of a frame, and keeps when it writes it again."""
 KINDS = ("categorical", "numeric", "text")
 LISTS_OF_COLUMNS = (*KINDS, "drop")
+BY_NOTHING = ("random", "stratified")
+"""Splits that need no column."""
 
 SERVER, CACHED = "https://www.openml.org/api/v1/xml", "org/openml/www/datasets"
 """An id names a dataset on this server only, so that another server in the client's own settings is not used; and the
@@ -316,22 +318,19 @@ class FileSource(Source):
         self.files()
 
     def load(self) -> "Table":
-        from .reading.roles import read_target, read_weights, split_values
+        from .reading.roles import read_target, read_weights
         from .table import Table
 
         path, frame = str(self.path), self._rows()
         read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
-        parts, weights, doubts = None, None, list[str]()
-        if self.split:
-            kind, column = self.split
-            parts, doubts = split_values(kind, frame.pop(column), path, self.decimal)
+        weights = None
         if self.weight:
             is_labelled = read.target.is_labelled(read.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
         kinds = {column: kind for kind in KINDS for column in getattr(self, kind)}
         name = self.dataset_name or self.label
-        table = Table.read(frame, read, kinds, self.decimal, name=name, source=path, split_by=parts)
-        return replace(table, notes=(*doubts, *table.notes)).weighted(weights)
+        table = Table.read(frame, read, kinds, self.decimal, self.split, name=name, source=path)
+        return table.weighted(weights)
 
     def _rows(self) -> "pd.DataFrame":
         """The rows of all files.
@@ -533,7 +532,7 @@ def open_source(
 def _split_by(split: Mapping[str, Any], source: str) -> tuple[str, str] | None:
     """The name of a split and the column that it goes by; None if it needs nothing but the labels."""
     kind = split.get("name", "random")
-    if kind in ("random", "stratified"):
+    if kind in BY_NOTHING:
         return None
     if source != FileSource.name:
         raise UsageError(f"split={kind} does not go with dataset.source={source}; use it with dataset=csv.")

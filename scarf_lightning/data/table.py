@@ -17,7 +17,7 @@ from ..errors import UsageError, counted, unknown_name
 from .columns import Coded, Column, ColumnReading, Floats, Ints, canonical, first_positions, floats, is_numeric, spell
 from .reading import Reader, read_column
 from .reading.frames import plain_column
-from .reading.roles import ReadTarget, read_target
+from .reading.roles import ReadTarget, read_target, split_values
 from .reading.rules import Rule
 from .targets import Labels, Target
 
@@ -95,6 +95,7 @@ class Table:
         target: "pd.Series[Any] | ReadTarget",
         kinds: Mapping[str, str],
         decimal: str | None = None,
+        split: tuple[str, str] | None = None,
         *,
         source: str,
         **described: Any,
@@ -106,13 +107,20 @@ class Table:
             target: see `from_frame`.
             kinds: what the user says of columns by their names; see `read_column`.
             decimal: see `notation_of`.
+            split: the name of a split, and the column that decides it, which is no feature: the groups or times of
+                later rows are others.
             source, described: see `from_frame`.
 
         Raises:
-            UsageError: see `read_column` and `of`.
+            UsageError: see `split_values`, `read_column` and `of`.
         """
         columns, rules = list[tuple[Column, Floats]](), list[Rule]()
         readings, notes = list[ColumnReading](), list[str]()
+        split_by, split_notes = None, list[str]()
+        if split is not None:
+            kind, decides = split
+            split_by, split_notes = split_values(kind, frame[decides], source, decimal)
+            frame = frame.drop(columns=decides)
         for name, given in frame.items():
             column = plain_column(given)
             reading, rule, features, doubts = read_column(column, kinds.get(str(name)), decimal)
@@ -121,9 +129,9 @@ class Table:
             notes += [f"Column {name!r}: {doubt}." for doubt in doubts]
             if features:
                 rules.append(rule)
-        table = cls.of(columns, target, source=source, **described)
+        table = cls.of(columns, target, source=source, split_by=split_by, **described)
         reader = Reader(tuple(rules), table.columns)
-        return replace(table, reading=tuple(readings), notes=(*table.notes, *notes), reader=reader)
+        return replace(table, reading=tuple(readings), notes=(*split_notes, *table.notes, *notes), reader=reader)
 
     @classmethod
     def of(

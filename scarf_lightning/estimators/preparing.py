@@ -15,7 +15,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from ..data.reading.roles import ReadTarget, read_target, split_values
+from ..data.reading.roles import ReadTarget, read_target
+from ..data.sources import BY_NOTHING, LISTS_OF_COLUMNS
 from ..data.table import Table
 from ..data.targets import Classes, Target, dtype_of
 from ..errors import UsageError, counted
@@ -27,10 +28,6 @@ Weights = NDArray[np.float64] | None
 UNLABELLED = -1
 """Marks a row without a label, as for scikit-learn's semi-supervised estimators."""
 SOURCE = "X"
-BY_NOTHING = ("random", "stratified")
-"""Splits that need no column."""
-OF_COLUMNS = ("drop", "categorical", "numeric", "text")
-"""Options of ``dataset`` that list columns."""
 OF_THE_COMMAND = re.compile(r"[\"']?(dataset\.\w+)=\['?(.*?)'?\][\"']?")
 """An option in a note, as a command line has it."""
 
@@ -159,12 +156,12 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
 
 def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table:
     """The table that a file with these columns would be, with notes on how it was read."""
-    split_by, notes, features = _split_by(frame, config)
+    split = _split(frame, config)
+    # The column that splits is no feature, so nothing else can be said of it.
+    features = frame if split is None else frame.drop(columns=split[1])
     kinds, dropped = _kinds(config.dataset, features)
-    features = features.drop(columns=dropped)
-    decimal = config.dataset.decimal
-    table = Table.read(features, target, kinds, decimal, name=SOURCE, source=SOURCE, split_by=split_by)
-    return replace(table, notes=(*notes, *table.notes))
+    kept = frame.drop(columns=dropped)
+    return Table.read(kept, target, kinds, config.dataset.decimal, split, name=SOURCE, source=SOURCE)
 
 
 def without_labels(frame: pd.DataFrame, config: Config) -> Table:
@@ -194,26 +191,23 @@ def _known(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     return inferred.to_numpy() if known.dtype == object else known, is_known
 
 
-def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, list[str], pd.DataFrame]:
-    """The values that the rows are split by, notes on how they were read, and the other columns."""
+def _split(frame: pd.DataFrame, config: Config) -> tuple[str, str] | None:
+    """The name of the split and the column that decides it; None for splits that need the rows and labels alone."""
     kind, column = config.split["name"], config.split.get("column")
-    # Such splits need the rows and their labels alone.
     if kind in BY_NOTHING:
-        return None, [], frame
-    if column not in frame.columns:
+        return None
+    if column is None or column not in frame.columns:
         raise UsageError(
             f"An estimator splits by a column of X, and not by split={kind} with split.column={column}; set options="
             "{'split': 'group', 'split.column': NAME}."
         )
-    # The column that splits is no feature: the groups, or times, of new rows are others.
-    values, notes = split_values(kind, frame[column], SOURCE, config.dataset.decimal)
-    return values, notes, frame.drop(columns=column)
+    return kind, column
 
 
 def _kinds(asked: DatasetSettings, frame: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
     """What the user says of columns, by their names, which must be there; and those to leave out."""
     kinds = {}
-    for option in OF_COLUMNS:
+    for option in LISTS_OF_COLUMNS:
         for column in getattr(asked, option) or ():
             if column not in frame.columns:
                 raise UsageError(f"dataset.{option} names {column!r}, which is not a column of {SOURCE}.")
