@@ -90,7 +90,6 @@ class Method(Options, Supervision, ABC):
     - ``pretrainable``: whether it may start from a pre-trained f;
     - ``needs_unlabelled_rows``: whether there must be training rows without a label;
     - ``uses``: the settings that it uses: ``network``, ``finetune``, or single options of these;
-    - ``trains_each_alone``: whether the trials of a stack are fitted one after the other;
     - ``has_encoder``: whether it ends with one encoder;
     - ``is_folded``: whether ``finetune.folds`` may choose its steps: one fit of one loss, which mixes no two rows;
     - ``embeds``: whether another model learns from the embeddings of all rows;
@@ -113,7 +112,6 @@ class Method(Options, Supervision, ABC):
     why_not: ClassVar[str] = ""
     typical_fits: ClassVar[int] = 1
     typical_seconds: ClassVar[tuple[float, float]] = (0.1, 0.2)
-    trains_each_alone: ClassVar[bool] = False
 
     @property
     def libraries(self) -> tuple[str, ...]:
@@ -143,8 +141,6 @@ class SingleFitMethod(Method):
 @dataclass
 class RaggedMethod(Method):
     """A method whose training sets differ in size by trial, so that each trial is a stack of its own."""
-
-    trains_each_alone: ClassVar[bool] = True
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         alone = [[position] for position in range(len(stack.data.trials))]

@@ -68,7 +68,6 @@ class Rival(Method):
     pretrainable: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight",)
     has_encoder: ClassVar[bool] = False
-    trains_each_alone: ClassVar[bool] = True
     models: ClassVar[tuple[str, str]] = ("", "")
     package: ClassVar[str | None] = None
     stream: ClassVar[str] = "another library's classifier"

@@ -32,7 +32,6 @@ class CellLoop:
         self._screen = shown or screen(stderr=True)
         self._said = set[str]()
         self._hashes = dict[Source, str]()
-        self._reported = set[tuple[Source, str]]()
 
     def train(self, cells: Sequence[Cell], trials: Sequence[int] | None = None) -> None:
         """Train cells, all trials or these. One that fails leaves its traceback in the store; the others go on."""
@@ -107,16 +106,17 @@ class CellLoop:
 
     def _report(self, source: Source, table: Table) -> None:
         """Print once how a table was read, and each time that it is another one than for the cell before."""
-        if self._hashes.setdefault(source, table.hash) != table.hash:
+        known = self._hashes.get(source)
+        if known == table.hash:
+            return
+        if known is not None:
             self._screen.say(
                 f"{source.label} changed while the sweep trained: this cell and those after it are trained on what is "
                 "in it now, and so are the earlier ones before the sweep ends."
             )
-            self._hashes[source] = table.hash
-        if (source, table.hash) not in self._reported:
-            self._reported.add((source, table.hash))
-            for line in reading_report(table):
-                self._screen.print(line, soft_wrap=isinstance(line, str))
+        self._hashes[source] = table.hash
+        for line in reading_report(table):
+            self._screen.print(line, soft_wrap=isinstance(line, str))
 
 
 def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextManager[Tell | None]:

@@ -233,13 +233,9 @@ class CellTraining:
             trials: the trials to keep.
             block: all trials to train at once; None adds no others.
         """
-        together, method = list(trials if block is None else block), self.parts.method
+        together, method = list(block or trials), self.parts.method
         stack = self.stack(together)
         pretraining = self.pretrain(stack)
-        # A method that trains each trial alone needs no block, so the trials of others are left out from here on.
-        if method.trains_each_alone and list(trials) != together:
-            wanted = [together.index(trial) for trial in trials]
-            stack, pretraining = stack.of(wanted), pretraining and pretraining.of(wanted)
         start = None if pretraining is None else pretraining.part("encoder")
         phase, measures = SupervisedPhase(self.config.finetune, start), self._probed(stack, start)
         if self.config.folds_on(stack.data.labels.shape[1] + stack.data.n_labels_inside):

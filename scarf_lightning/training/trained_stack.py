@@ -147,6 +147,8 @@ class TrainedStack:
     def _environment(self) -> dict[str, Any]:
         """Versions and hardware. The size of the stack is kept if numbers depend on it."""
         hardware = self.stack.hardware
+        # Whether the steps of a phase on a GPU were captured, and why not.
+        launches = {f"{phase}_launches": fit.launches for phase, fit in self._fits.items() if fit.launches is not None}
         return {
             "python": python_version(),
             "platform": platform(),
@@ -156,14 +158,10 @@ class TrainedStack:
             "promise": hardware.promise.value,
             "trials_per_stack": "any" if hardware.promise is Promise.EXACT else self.together,
             "MKL_CBWR": os.environ.get("MKL_CBWR"),
-            **self._launches(),
+            **launches,
             "packages": package_versions(self.method.libraries),
             "commit": source_commit(),
         }
-
-    def _launches(self) -> dict[str, str]:
-        """For each phase on a GPU, whether its steps were captured, and why not."""
-        return {f"{phase}_launches": fit.launches for phase, fit in self._fits.items() if fit.launches is not None}
 
     @property
     def _fits(self) -> dict[str, Fit]:
