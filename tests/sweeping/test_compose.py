@@ -66,7 +66,7 @@ def test_a_cell_is_what_hydra_composes(overrides: str) -> None:
 def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
     """Each setting on one of its datasets, and on each that is never scaled; of large sweeps some of these."""
     settings_seen, to_check = set[tuple[str, ...]](), []
-    for cell in request_of(f"sweeps={file}", "max_cells=null").cells:
+    for cell in request_of(f"sweeps={file}", "max_cells=null").composed:
         setting = tuple(each for each in cell.overrides if not each.startswith("dataset="))
         dataset = set(cell.overrides) - set(setting)
         if setting not in settings_seen or dataset & {f"dataset={name}" for name in UNSCALED}:
