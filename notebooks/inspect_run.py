@@ -54,7 +54,7 @@ if FILE is None:
 table = pd.read_csv(FILE)
 if FINGERPRINT is None:
     options = ["recipe=paper", "trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"]
-    trials = scarf_lightning.run([f"dataset={FILE}", f"dataset.target={TARGET}", *options])
+    trials = scarf_lightning.run([f"dataset.path={FILE}", f"dataset.target={TARGET}", *options])
     FINGERPRINT = trials["fingerprint"].iloc[0]
 
 cell = load_cell(FINGERPRINT, RESULTS)

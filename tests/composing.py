@@ -14,13 +14,13 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import Config
+from scarf_lightning.options import Config, read, within_max_epochs
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.option import options_of
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.compose import OF_TODAY, Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
-from scarf_lightning.sweeping.overrides import spelled_out
+from scarf_lightning.sweeping.folders import recipe_options
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -98,6 +98,13 @@ def _composed(overrides: tuple[str, ...]) -> DictConfig:
         return compose("train", overrides=list(overrides))
 
 
+def checked_by_itself(composed: DictConfig) -> Config:
+    """The configuration of a cell that Hydra alone has composed."""
+    values: Any = OmegaConf.to_container(composed, resolve=True)
+    config = read({name: value for name, value in values.items() if value != "???"})
+    return within_max_epochs(config, recipe_options(config.recipe))
+
+
 def changed(option: str, value: Any) -> DictConfig:
     """The defaults with one value put in, known or not; composing takes thirty times as long."""
     config = composed()
@@ -107,7 +114,7 @@ def changed(option: str, value: Any) -> DictConfig:
 
 
 def config_of(*overrides: str) -> Config:
-    """One cell's configuration, by parts: `tests/sweeping/test_composer.py` holds that to Hydra's own composing."""
+    """One cell's configuration, by parts: `tests/sweeping/test_compose.py` holds that to Hydra's own composing."""
     return deepcopy(_composer()(overrides))
 
 
@@ -128,9 +135,9 @@ def cells_of(*arguments: str) -> list[Cell]:
     return deepcopy(request_of(*arguments).cells)
 
 
-def request_of(*arguments: str, sweeps: Path = SWEEPS) -> ExpandedSweep:
-    """What a command line with these arguments asks for, with the sweep files of this folder."""
-    return expand(spelled_out(arguments), _composer(), sweeps)
+def request_of(*arguments: str) -> ExpandedSweep:
+    """What a command line with these arguments asks for."""
+    return expand(arguments, _composer())
 
 
 def refusal(act: Callable[[], Any]) -> str:

@@ -37,7 +37,11 @@ def test_every_file_says_how_it_is_run() -> None:
         ("own_part", ("corruption=marginal,mean",)),
     ],
 )
-def test_a_file_asks_for_its_cells(name: str, overrides: tuple[str, ...]) -> None:
+def test_a_file_asks_for_its_cells(
+    name: str, overrides: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,y\n" + "".join(f"{i}.5,{'ab'[i % 2]}\n" for i in range(600)))
     cells = cells_of(name, *overrides)
 
     assert len(cells) == N_CELLS[name]

@@ -36,7 +36,6 @@ REFUSED = {
     "a slip of the pen": (("corruption=maen",), "Did you mean mean?"),
     "a section of another template": (("model=resnet",), "network=NAME"),
     "a callback": (("callbacks=early",), "scarf_lightning.lightning"),
-    "the folder of a job": (("hydra.run.dir=elsewhere",), "paths.results"),
     "a rerun": (("--experimental-rerun", "x.pickle"), "repeat"),
     "two choices for one configuration": (("corruption=mean,marginal", "--cfg", "job"), "give every option one value"),
 }

@@ -84,7 +84,7 @@ class ScarfSweeper(Sweeper):
         from scarf_lightning.sweeping.compose import Composer
 
         assert self.config is not None
-        return Composer([*self.config.hydra.overrides.hydra, *arguments])
+        return Composer(arguments, next(iter(self.config.hydra.searchpath), None))
 
     def launch(self, asked: list[str]) -> "Launch | None":
         """The way in which another launcher than Hydra's basic one starts jobs."""

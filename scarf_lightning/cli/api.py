@@ -5,15 +5,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
-
 from ..errors import UsageError
 from ..screen import silent
 from ..sweeping.cell import HOUR, Cell, planned
-from ..sweeping.compose import Composer, named_plugins
-from ..sweeping.expand import composed_cell, expand
-from ..sweeping.overrides import overrides_of
-from .running import check_before_training, refuse_untaken, sweeping, train_cell
+from ..sweeping.compose import Composer, named_plugins, overrides_of
+from ..sweeping.expand import expand
+from .running import check_before_training, refuse_untaken, sweeping
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +24,7 @@ NOT_HERE = {
 
 
 def run(
-    asked: "str | Sequence[str] | DictConfig" = (),
+    asked: str | Sequence[str] = (),
     *overrides: str,
     verbose: bool = True,
     config_dir: str | Path | None = None,
@@ -39,7 +36,7 @@ def run(
     with these arguments.
 
     Args:
-        asked: a sweep by its name or path, overrides, or a configuration that Hydra composed of `conf/`.
+        asked: a sweep by its name or path, or overrides.
         overrides: more overrides.
         verbose: show progress and results; warnings and errors are shown without it too.
         config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``: ``dataset/NAME.yaml``
@@ -52,10 +49,6 @@ def run(
         UsageError: an override or the folder is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
-    if isinstance(asked, DictConfig):
-        _refuse_more(*overrides, config_dir)
-        with nullcontext() if verbose else silent():
-            return _trials(train_cell(composed_cell(asked)))
     given = overrides_of(asked, overrides)
     for override in given:
         option = override.partition("=")[0]
@@ -67,9 +60,7 @@ def run(
         return _trials(sweep())
 
 
-def plan(
-    asked: "str | Sequence[str] | DictConfig" = (), *overrides: str, config_dir: str | Path | None = None
-) -> "pd.DataFrame":
+def plan(asked: str | Sequence[str] = (), *overrides: str, config_dir: str | Path | None = None) -> "pd.DataFrame":
     """Find out what is left to train of a sweep, or of every combination of overrides.
 
     Args:
@@ -82,13 +73,9 @@ def plan(
     """
     import pandas as pd
 
-    if isinstance(asked, DictConfig):
-        _refuse_more(*overrides, config_dir)
-        request = composed_cell(asked)
-    else:
-        given = overrides_of(asked, overrides)
-        refuse_untaken(named_plugins(given))
-        request = expand(given, Composer(given, config_dir))
+    given = overrides_of(asked, overrides)
+    refuse_untaken(named_plugins(given))
+    request = expand(given, Composer(given, config_dir))
     check_before_training(request.cells, request.sweep)
     planned(request.cells)
     rows = []
@@ -99,14 +86,6 @@ def plan(
     # Options that the first cell lacks come last.
     last = ["state", "trials", "missing", "core_hours"]
     return frame[[*frame.columns.difference(last, sort=False), *last]]
-
-
-def _refuse_more(*given: object) -> None:
-    """Refuse what is given beside a configuration, by a `UsageError`."""
-    if any(each is not None for each in given):
-        raise UsageError(
-            'A composed configuration has all of its options: give them to compose("train", overrides=[...]).'
-        )
 
 
 def _trials(cells: Sequence[Cell]) -> "pd.DataFrame":

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, explained
 from ..machine import without_garbage_collection
-from ..sweeping.flags import MODES, SHOWING
 from ..sweeping.folders import CONF
 from ..version import __version__
 from .process import Terminated, ended_by_signals, give_up_full_output, prepare_streams
@@ -38,6 +37,10 @@ USAGE = """\
 {options}
 """
 
+MODES = ("--multirun", "-m", "--run", "-r")
+"""Flags of Hydra's that change nothing: a plain run is a sweep of one cell."""
+SHOWING = ("--help", "-h", "--cfg", "-c", "--info", "-i", "--hydra-help", "--shell-completion", "-sc")
+"""Flags of Hydra's that show something and train nothing."""
 HELP = frozenset({"-h", "--help"})
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
@@ -66,15 +69,14 @@ def run_train(arguments: list[str]) -> None:
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..sweeping.compose import OF_TODAY, named_plugins, offer
-        from ..sweeping.overrides import parsed, spelled_out
+        from ..sweeping.compose import OF_TODAY, named_plugins, offer, parsed, search_path
         from .running import refuse_untaken, sweeping, train_job
 
     given = _parsed(arguments)
     plugins = named_plugins(given.overrides)
     if not shows_one:
         refuse_untaken(plugins)
-    asked = spelled_out(given.overrides)
+    asked = given.overrides
     # Hydra would answer a choice that is no name by a traceback.
     parsed(asked)
     # Other sweepers than ours leave this file in the working folder.
@@ -87,7 +89,7 @@ def run_train(arguments: list[str]) -> None:
             return
         # Hydra reads its flags from the process's arguments alone, and takes no options on both sides of one.
         flags = [argument for argument in arguments if argument not in (*given.overrides, *MODES)]
-        sys.argv[1:] = [*flags, *asked]
+        sys.argv[1:] = [*flags, *search_path(given.config_dir), *asked]
         offer(plugins)
         main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
         try:
@@ -154,12 +156,12 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
     if not arguments:
         raise NoSubjectError
     with without_garbage_collection():
-        from ..sweeping.overrides import taken_out
+        from ..sweeping.compose import values_of
         from .report_command import OWN, report
 
     given = _parsed(arguments)
-    options, overrides = taken_out(given.overrides, OWN)
-    written = report(overrides, config_dir=given.config_dir, **options)
+    overrides = [word for word in given.overrides if word.partition("=")[0] not in OWN]
+    written = report(overrides, config_dir=given.config_dir, **values_of(given.overrides, OWN))
     _say(str(written), stderr=False)
     return written
 

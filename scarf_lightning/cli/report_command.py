@@ -19,9 +19,8 @@ from ..reporting.report_options import NAMES, ReportOptions
 from ..results import Row, columns, known_data, read_failure
 from ..screen import command_line
 from ..sweeping.cell import Cell
-from ..sweeping.compose import Composer, named_plugins
+from ..sweeping.compose import Composer, hydra_text, named_plugins, overrides_of
 from ..sweeping.expand import ExpandedSweep, expand
-from ..sweeping.overrides import hydra_text, overrides_of
 from ..verdicts.answers import UNDECIDED
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ def log_sweep(answers: Answers, cells: Sequence[Cell], request: ExpandedSweep) -
             [folder.name for folder in answers.results.folders.values()],
             first.group,
             in_words,
-            command=command_line("train.py", [*request.flags, *request.arguments]),
+            command=command_line("train.py", request.arguments),
             tables={name: table.data for name, table in page.tables.items() if name in IN_WANDB},
             page=write_report(page, results / "tables" / "page").parent,
         )

@@ -12,7 +12,6 @@ from hydra import compose
 from hydra._internal.callbacks import Callbacks
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
@@ -23,8 +22,8 @@ from ..metrics import metrics
 from ..options import Config
 from ..screen import screen
 from ..sweeping.cell import Cell
-from ..sweeping.compose import Composer, hydra_started, named_plugins, offer, search_path
-from ..sweeping.expand import ExpandedSweep, one_cell
+from ..sweeping.compose import Composer, hydra_started, named_plugins, offer, parsed, search_path
+from ..sweeping.expand import expand
 from ..sweeping.folders import SweepFile
 from ..sweeping.launchers import read_job
 from ..sweeping.run import run
@@ -41,14 +40,14 @@ def sweeping(asked: Sequence[str], config_dir: str | Path | None = None) -> Iter
     """What trains the cells of a command line, by the sweeper that it names; ours returns how far each cell is.
 
     Args:
-        asked: overrides, as `scarf_lightning.sweeping.overrides.spelled_out` gives them.
+        asked: overrides.
         config_dir: the folder of ``--config-dir``.
 
     Raises:
         UsageError: one of them is wrong.
     """
     of_hydra, of_cells, presets = list[str](), list[str](), list[str]()
-    for override in OverridesParser.create().parse_overrides(list(asked)):
+    for override in parsed(asked):
         line, name = str(override.input_line), override.get_key_element()
         (of_hydra if override.is_hydra_override() else of_cells).append(line)
         # A preset may choose the launcher.
@@ -68,18 +67,6 @@ def sweeping(asked: Sequence[str], config_dir: str | Path | None = None) -> Iter
         callbacks.on_multirun_end(config=master, config_name="train")
 
 
-def train_cell(request: ExpandedSweep) -> Sequence[Cell]:
-    """Train a cell that no command line asked for, and return how far it is.
-
-    Raises:
-        UsageError: a part of it is wrong.
-        UnfinishedError: it failed.
-    """
-    check_before_training(request.cells)
-    with ended_by_signals():
-        return run(request, load_training, Terminal())
-
-
 def train_job(job: DictConfig) -> float | None:
     """Train the cells of a job, and keep their results in the store.
 
@@ -93,10 +80,7 @@ def train_job(job: DictConfig) -> float | None:
         hydra = HydraConfig.get()
         asked = list(hydra.overrides.task)
         # The configuration is composed once more, to refuse what no cell uses.
-        of_hydra = [each for each in hydra.overrides.hydra if each.startswith("hydra.searchpath=")]
-        folders = [source.path for source in hydra.runtime.config_sources if source.provider == "command-line"]
-        composer = Composer([*of_hydra, *asked], *folders)
-        request = one_cell(asked, composer)
+        request = expand([*asked, "max_cells=1"], Composer(asked, next(iter(hydra.searchpath), None)))
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.
         check_objective(cell.config, job.objective, is_asked_for=hydra.mode is RunMode.MULTIRUN)

@@ -18,8 +18,7 @@ from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import check_target, is_in
-from ..sweeping.compose import Composer
-from ..sweeping.overrides import overrides_of_options
+from ..sweeping.compose import Composer, overrides_of_options
 from .model import why_no_model
 
 OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "target_kind")

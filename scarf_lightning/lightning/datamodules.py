@@ -31,7 +31,7 @@ from ..networks import Columns
 from ..options import build_parts
 from ..options.combinations import is_in
 from ..options.settings import FitSettings
-from ..sweeping.overrides import overrides_of_options
+from ..sweeping.compose import overrides_of_options
 from ..training import CellTraining
 from ..trying import check_used
 from .modules import FinetuneModule, PlainModule, PretrainModule, check_shapes

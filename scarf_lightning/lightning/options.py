@@ -9,8 +9,7 @@ from ..errors import UsageError
 from ..options import Config
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import is_in
-from ..sweeping.compose import Composer
-from ..sweeping.overrides import overrides_of_options, spelled_out
+from ..sweeping.compose import Composer, overrides_of_options
 
 Options = str | Sequence[str]
 """Options as text, ``"corruption=mean loss=barlow_twins"``, or as a list of such words."""
@@ -95,5 +94,4 @@ def composed(options: Sequence[str]) -> Config:
     Raises:
         UsageError: one of them is unknown, or its value is not allowed.
     """
-    given = spelled_out(options)
-    return Composer(given)(tuple(given))
+    return Composer(options)(tuple(options))

@@ -7,7 +7,7 @@ such as the number ``"7"``, is taken as the type that the field has; of a file t
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import MISSING, fields, is_dataclass
@@ -162,10 +162,8 @@ def refusals_at(place: str) -> Iterator[None]:
         raise UsageError(f"{_join(place, str(error)).removesuffix('.')}.") from error
 
 
-def _options_of_part(
-    axis: str, name: Any, option: str, values: Values, place: str, beside: Sequence[str] = ()
-) -> dict[str, Any]:
-    """All options of a part, from those that are set; ``option`` names it, and options ``beside`` stand in its section.
+def _options_of_part(axis: str, name: Any, option: str, values: Values, place: str) -> dict[str, Any]:
+    """All options of a part, from those that are set; ``option`` names it.
 
     A ``_target_`` is for ``hydra.utils.instantiate``; one outside this package is refused, for the user expects it to
     be built.
@@ -174,9 +172,7 @@ def _options_of_part(
     target = str(options.pop(TARGET, OURS))
     if not target.startswith((OURS, target_of(cls))):
         raise UsageError(f"{place}.{TARGET}={target}: parts are built by their name; plugins=[MODULE] names your own.")
-    known = options_of(cls)
-    refuse_unknown([*beside, *known], options, place)
-    return checked_options(known, options, place)
+    return checked_options(options_of(cls), options, place)
 
 
 def _arranged(settings: type[Options], values: Values, place: str) -> Values:
@@ -195,8 +191,7 @@ def _arranged(settings: type[Options], values: Values, place: str) -> Values:
     if named is not None:
         option, axis = named
         name = given.setdefault(option, getattr(settings, option))
-        beside = common if rest == "options" else []
-        own = _options_of_part(axis, name, f"{place}.{option}", own, settings.place_of_rest(place), beside)
+        own = _options_of_part(axis, name, f"{place}.{option}", own, settings.place_of_rest(place))
     return given | {rest: own}
 
 
@@ -204,8 +199,14 @@ def refuse_unknown(known: Collection[str], values: Iterable[str], place: str) ->
     """Raise a UsageError if one of the values is of no known option."""
     for name in values:
         if name not in known:
-            where = f"the options of {place}" if place else "the options"
-            raise UsageError(not_an_option(_join(place, str(name)), where, list(known), full_list=CONFIGURATION))
+            raise unknown_option(known, _join(place, str(name)))
+
+
+def unknown_option(known: Collection[str], full: str) -> UsageError:
+    """The refusal of an option, by its dotted name, in whose place these options are known."""
+    place, _, _ = full.rpartition(".")
+    where = f"the options of {place}" if place else "the options"
+    return UsageError(not_an_option(full, where, list(known), full_list=CONFIGURATION))
 
 
 def _group(value: Any, full: str) -> Values:

@@ -226,7 +226,7 @@ def answers_of_run(request: "ExpandedSweep", cells: Sequence["SweptCell"]) -> An
     for cell in cells:
         # A cell without a trial has nothing in the store.
         wanted.append(reported(cell, cell.folder if cell.stored.rows else None, stored=cell.stored))
-    results = read_results(wanted, usual=dict(request.usual))
+    results = read_results(wanted, usual=dict(request.usual or {}))
     # What the command line asks for counts more than what a sweep file leads with.
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))

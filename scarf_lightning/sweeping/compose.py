@@ -1,17 +1,17 @@
 """From overrides to checked configurations, by Hydra's own `compose`.
 
-Hydra takes a tenth of a second to compose a configuration, and a sweep combines few choices in many cells. So Hydra
-composes each choice once. Choices that change different sections are put together, then values such as ``seed=3``, and
-the dataset last.
+A user writes overrides, from Python as values, and Hydra reads them. It takes a tenth of a second to compose a
+configuration, so it composes the choices of a setting once: values such as ``seed=3`` are put in, and the dataset last.
 """
 
+import json
 import re
 import threading
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,157 +19,228 @@ import yaml
 from hydra import __version__, compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException, MissingConfigException
-from omegaconf import MISSING, DictConfig, OmegaConf
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, Override, Quote, QuotedString, Sweep
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from ..errors import UsageError, did_you_mean, not_an_option, unknown_name
-from ..options import BASES, Config, Options, build, checked, load_plugins, options_of, read
-from ..options.axes import CONFIGURATION, TARGET, is_own, parts, target_of
+from ..errors import UsageError, did_you_mean, unknown_name
+from ..options import BASES, Config, checked, load_plugins, options_of, read
+from ..options.axes import AXES, SEVERAL, TARGET, is_own, parts, target_of
+from ..options.checking import unknown_option
 from ..options.combinations import with_dataset
-from ..options.config import SHORTHANDS, within_max_epochs
+from ..options.config import within_max_epochs
 from ..options.settings import DatasetSettings
 from .folders import CONF, content_of, flat, recipe_options
-from .overrides import hydra_text, parsed, taken_out
 
-OF_TODAY: dict[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
+OF_TODAY: Any = {"version_base": "1.3"} if __version__.startswith("1.3.") else {}
 """The argument without which Hydra 1.3 behaves as version 1.1 did. Version 1.4 warns of it."""
-_one_thread = threading.RLock()
-"""Held by the thread that has started Hydra: its instance is that of the whole process."""
-NO_PARAMS = "Key 'params' not in 'ScarfSweeperConf'"
-"""OmegaConf's words for axes that a file puts into ``hydra.sweeper.params``."""
+GROUPS = {axis.name for axis in AXES}
+PLAIN_TEXT = re.compile(r"(?!(null|true|false|nan|inf)$)[a-z_./][\w./-]*", re.ASCII | re.IGNORECASE)
+"""A text that Hydra reads as one without quotes."""
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError)
 """The errors that composing may end in; Hydra has no error of its own for a file that it cannot read."""
 NEVER_SCALED = {28, 1468, 4134}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing")."""
-MEETS_OTHERS = re.compile(r"^[+~]|@")
-"""Overrides that depend on what others choose: of presets, and of a place other than the axis' own."""
-MEETS_DATASET = re.compile(r"^[+~]|@|\$|=by_data/|^scaling\.|^dataset[./]")
+MEETS_DATASET = re.compile(r"^[+~]|@|\$|=by_data/|^scaling[.]|^dataset[./=]")
 """Overrides that may refer to the dataset, or change a part of it or of the scaling that its file chooses."""
+_one_thread = threading.RLock()
+"""Held by the thread that has started Hydra: its instance is that of the whole process."""
 
 Overrides = tuple[str, ...]
-Sections = dict[str, Any]
-Setting = tuple[Config | UsageError, Mapping[str, UsageError]]
-"""The options of a cell, or what is wrong with them; and the overrides of options that its parts do not have, which are
-left out, each with its refusal."""
+Setting = tuple[Config, Mapping[str, UsageError]]
+"""The options of a cell, and the overrides of options that its parts do not have, each with its refusal."""
+
+
+def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
+    """Overrides from Python, where a sweep may be named without ``sweeps=``."""
+    words = [asked] if isinstance(asked, str) else asked
+    return [each if "=" in each else f"sweeps={each}" for each in map(str, (*words, *more))]
+
+
+def overrides_of_options(options: Mapping[str, Any]) -> list[str]:
+    """The overrides that set options given as a dictionary, of which some may be left out.
+
+    >>> overrides_of_options({"corruption": {"name": "mean", "rate": 0.3}, "batch_size": 64})
+    ['corruption=mean', 'corruption.rate=0.3', 'batch_size=64']
+    """
+    # A part is chosen by its section's name.
+    return [f"{name.removesuffix('.name')}={hydra_text(value)}" for name, value in flat(options)]
+
+
+def hydra_text(value: Any) -> str:
+    """A plain value as Hydra's grammar writes it, texts in quotes where they need them.
+
+    >>> hydra_text([None, "b c", True])
+    "[null,'b c',true]"
+    """
+    if isinstance(value, list):
+        return f"[{','.join(map(hydra_text, value))}]"
+    # Hydra reads Python's None and True as texts.
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, str) and not PLAIN_TEXT.fullmatch(value):
+        return str(QuotedString(value, Quote.single).with_quotes())
+    return str(value)
+
+
+@cache
+def _loader() -> Any:
+    with hydra_started():
+        return GlobalHydra.instance().config_loader()
+
+
+def parsed(arguments: Sequence[str]) -> list[Override]:
+    """Overrides as Hydra reads them. A pattern stands for the options that it matches.
+
+    Raises:
+        UsageError: an argument is no option with a value, or an axis is taken away or not chosen by a name.
+    """
+    try:
+        overrides = OverridesParser.create(config_loader=_loader()).parse_overrides(list(arguments))
+    except OverrideParseException as error:
+        raise UsageError(
+            f"{error.override!r} is no option; write OPTION=VALUE or OPTION=A,B without blanks, or sweeps=NAME. A "
+            "value with blanks or signs is in quotes of its own: \"OPTION='VALUE'\"."
+        ) from error
+    for override in overrides:
+        axis = override.key_or_group
+        # Hydra would merge the names of a list, and the last one would win.
+        if axis in GROUPS - SEVERAL and not isinstance(override.value(), (str, dict, Sweep, Glob)):
+            raise UsageError(
+                f"{override.input_line}: {axis} is chosen by name, {axis}=NAME or {axis}=A,B; --help lists the names."
+            )
+    return overrides
+
+
+def values_of(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    """The values of those of these options that a command line sets.
+
+    Raises:
+        UsageError: an option has several values.
+    """
+    values = {}
+    for override in parsed([word for word in arguments if word.partition("=")[0] in names]):
+        if override.is_sweep_override():
+            raise UsageError(f"{override.input_line}: one value; put a text that holds a comma in quotes.")
+        values[override.key_or_group] = override.value()
+    return values
+
+
+def named_plugins(arguments: Sequence[str]) -> list[str]:
+    """The modules that a command line names; the last list wins."""
+    named = values_of(arguments, ["plugins"]).get("plugins")
+    # What is no list is refused later, by the check of the option.
+    return list(map(str, named)) if isinstance(named, list) else []
+
+
+def offer(plugins: Sequence[str]) -> None:
+    """Let ``AXIS=NAME`` and ``AXIS.OPTION=VALUE`` work for every part in these modules, before Hydra composes.
+
+    Raises:
+        UsageError: there is no such module.
+    """
+    load_plugins(plugins)
+    for axis in BASES if plugins else ():
+        for name, cls in parts(axis).items():
+            # Parts of the package have files.
+            if is_own(cls):
+                continue
+            options = {TARGET: target_of(cls)} | {each.name: each.default for each in options_of(cls).values()}
+            part = {"name": name} | ({"encoder": options} if axis == "network" else options)
+            ConfigStore.instance().store(group=axis, name=name, node=part)
 
 
 class Composer:
     """Composes cells.
 
     Args:
-        overrides: of a command line. Those of Hydra's own section count for every cell, as plugins do.
+        overrides: of a command line, whose plugins count for every cell.
         config_dir: a folder with files of the user's, as ``--config-dir`` names it.
 
     Attributes:
-        folders: with files of the user's.
+        config_dir: this folder.
 
     Raises:
-        UsageError: there is no such folder or plugin, or an option of Hydra's would be ignored.
+        UsageError: there is no such folder or plugin.
     """
 
     def __init__(self, overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> None:
-        with hydra_started():
-            offer(named_plugins(overrides))
-            self._loader = GlobalHydra.instance().config_loader()
-        given = [each for each in self.parse([*search_path(config_dir), *overrides]) if each.is_hydra_override()]
-        self._of_hydra = [str(each.input_line) for each in given]
-        named: list[Any] = [each.value() for each in given if each.key_or_group == "hydra.searchpath"]
-        self.folders = [Path(str(folder).removeprefix("file://")) for folder in chain(*named)]
+        self.config_dir, self._search = config_dir, search_path(config_dir)
+        offer(named_plugins(overrides))
         # A cache for each composer, since another one has another folder or other plugins.
-        self._composed = cache(self._compose)
-        self._setting = cache(self._configure)
-
-    def parse(self, overrides: Sequence[str]) -> list[Override]:
-        """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
-        return parsed(overrides, self._loader)
+        self._composed, self._setting = cache(self._compose), cache(self._configure)
 
     def __call__(self, overrides: Overrides) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says.
 
         Raises:
-            UsageError: it cannot be composed, or has a wrong option in it.
+            UsageError: as by `setting`, or it has no such option.
         """
         config, lacking = self.setting(overrides)
         for refusal in lacking.values():
             raise refusal
-        if isinstance(config, UsageError):
-            raise config
         return config
 
     def setting(self, overrides: Overrides) -> Setting:
-        """The options of one cell; a dataset of ours that meets no other option is put in last."""
-        names = [each for each in overrides if each.startswith("dataset=")]
-        rest = tuple(each for each in overrides if each not in names)
-        own = _own_dataset(names[0]) if len(names) == 1 else None
+        """The options of one cell. A dataset of ours that meets no other option is put in last.
+
+        Raises:
+            UsageError: they cannot be composed, or one has a wrong value.
+        """
+        name = next((each for each in overrides if each.startswith("dataset=")), "")
+        rest = tuple(each for each in overrides if each != name)
+        own = _own_dataset(name)
         # A file of the user's may refer to the dataset.
-        if own is None or self.folders or any(map(MEETS_DATASET.search, rest)):
+        if own is None or self.config_dir or any(map(MEETS_DATASET.search, rest)):
             return self._setting(overrides)
-        dataset, scaling = own
+        config, lacking = self._setting(rest)
         # The scaling of a dataset gives way to the command line.
-        gives_way = any(each.startswith("scaling=") for each in rest)
-        config, lacking = self._setting(rest if gives_way else (*scaling, *rest))
-        return config if isinstance(config, UsageError) else with_dataset(config, dataset), lacking
+        if own.id in NEVER_SCALED and not any(each.startswith("scaling=") for each in rest):
+            config = replace(config, scaling={"name": "none"})
+        return with_dataset(config, own), lacking
 
     def _configure(self, overrides: Overrides) -> Setting:
+        choices, given, lacking = tuple(filter(_is_choice, overrides)), parsed(overrides), {}
         try:
-            given = {str(each.input_line): each for each in self.parse(overrides)}
-            choices, lacking = tuple(filter(_is_choice, given)), dict[str, UsageError]()
-            sections = OmegaConf.create(self._put_together(choices))
+            sections = OmegaConf.create(self._composed(choices))
             # In a struct a value is put in only where there is an option.
             OmegaConf.set_struct(sections, True)
-            for line, override in given.items():
+            for line, override in zip(overrides, given, strict=True):
                 try:
                     if line not in choices:
                         OmegaConf.update(sections, override.key_or_group, override.value())
                 except UNKNOWN as error:
                     lacking[line] = usage_error(error)
-            is_set = [name for each in given.values() for name, _ in flat({each.key_or_group: each.value()})]
-            return read_config(sections, is_set), lacking
-        # Errors are returned: a cache keeps what is returned, and many cells have the same error.
+            values: Any = OmegaConf.to_container(sections, resolve=True)
+            # A shorthand such as ``max_epochs`` that is not set leaves each phase its own default.
+            config = read({name: value for name, value in values.items() if value != MISSING})
+            return within_max_epochs(
+                config, recipe_options(config.recipe), [each.key_or_group for each in given]
+            ), lacking
         except ERRORS as error:
-            return usage_error(error), {}
+            raise usage_error(error) from error
 
-    def _put_together(self, choices: Overrides) -> Sections:
-        """The sections of a configuration with these choices. Those of different sections are composed one by one."""
-        usual, changed = self._composed(()), Sections()
-        for choice in choices:
-            # One choice may override another one, as pretrain=vime overrides the corruption.
-            own = {} if MEETS_OTHERS.search(choice) else self._changes(choice)
-            if not own or not changed.keys().isdisjoint(own):
-                return self._composed(choices)
-            changed |= own
-        return usual | changed
-
-    def _changes(self, choice: str) -> Sections:
-        """The section of a choice, and the others that it changes."""
-        usual, alone, axis = self._composed(()), self._composed((choice,)), choice.partition("=")[0]
-        return {name: each for name, each in alone.items() if name == axis or each != usual[name]}
-
-    def _compose(self, choices: Overrides) -> Sections:
+    def _compose(self, choices: Overrides) -> Any:
         with hydra_started():
-            config = compose("train", overrides=[*self._of_hydra, *choices])
-        sections: Any = OmegaConf.to_container(config)
-        return dict(sections)
+            return OmegaConf.to_container(compose("train", overrides=[*self._search, *choices]))
 
 
 @cache
-def _own_dataset(choice: str) -> tuple[DatasetSettings, Overrides] | None:
-    """The dataset of a file of ours, and the scaling that it chooses; None if it chooses anything else, or is none."""
+def _own_dataset(choice: str) -> DatasetSettings | None:
+    """The dataset of a file of ours; None if it chooses anything else but the scaling, or is none."""
     match content_of(choice.replace("=", "/", 1)):
-        case {"defaults": [{"override /scaling": str(scaling)}], "dataset": dataset}:
-            return checked(DatasetSettings, dataset, "dataset"), (f"scaling={scaling}",)
-        case {"source": _} as dataset:
-            return checked(DatasetSettings, dataset, "dataset"), ()
+        case {"defaults": [{"override /scaling": "none"}], "dataset": section} | ({"source": _} as section):
+            return checked(DatasetSettings, section, "dataset")
     return None
 
 
 def _is_choice(override: str) -> bool:
     """True for a choice of a file or a part, and for what comes and goes: Hydra puts it in or refuses it."""
     key = override.partition("=")[0]
-    return bool(MEETS_OTHERS.search(key)) or "/" in key or (CONF / key).is_dir()
+    return key in GROUPS or bool(re.search(r"^[+~]|[@/]", key))
 
 
 @contextmanager
@@ -184,7 +255,7 @@ def hydra_started() -> Iterator[None]:
         theirs = GlobalHydra.instance().hydra
         GlobalHydra.instance().clear()
         try:
-            with initialize_config_dir(str(CONF), job_name="train", **OF_TODAY):
+            with initialize_config_dir(str(CONF), **OF_TODAY):
                 yield
         except ERRORS as error:
             raise usage_error(error) from error
@@ -202,98 +273,37 @@ def search_path(config_dir: str | Path | None) -> list[str]:
         return []
     if not Path(config_dir).is_dir():
         raise UsageError(f"--config-dir: there is no folder {config_dir}; it has files such as logger/NAME.yaml.")
-    return [f"hydra.searchpath=[{hydra_text(f'file://{Path(config_dir).absolute()}')}]"]
-
-
-def named_plugins(arguments: Sequence[str]) -> list[str]:
-    """The modules that a command line names; the last list wins."""
-    options, _ = taken_out(arguments, ["plugins"])
-    # What is no list is refused later, by the check of the option.
-    return list(map(str, options["plugins"])) if isinstance(options.get("plugins"), list) else []
-
-
-def offer(plugins: Sequence[str]) -> None:
-    """Let ``AXIS=NAME`` and ``AXIS.OPTION=VALUE`` work for every part in these modules, before Hydra composes.
-
-    Raises:
-        UsageError: there is no such module.
-    """
-    load_plugins(plugins)
-    for axis in BASES if plugins else ():
-        for name, cls in parts(axis).items():
-            # Parts of the package have files.
-            if is_own(cls):
-                continue
-            options = {TARGET: target_of(cls)} | {each.name: each.default for each in options_of(cls).values()}
-            part = {"name": name, "encoder": options} if axis == "network" else {"name": name} | options
-            ConfigStore.instance().store(group=axis, name=name, node=part)
-
-
-def read_config(composed: DictConfig, given: Collection[str] = ()) -> Config:
-    """Check what Hydra composed, with the number of steps that its recipe says.
-
-    Args:
-        given: the names of options that the user has set, whatever their values.
-
-    Raises:
-        UsageError: as by `scarf_lightning.options.read`.
-        OmegaConfBaseException: an interpolation leads nowhere.
-    """
-    values: Any = OmegaConf.to_container(composed, resolve=True)
-    of_recipe = recipe_options(str(values.get("recipe")))
-    for name, value in of_recipe.items():
-        axis, _, option = name.partition(".")
-        # A part may lack what a recipe sets, as a split by time lacks split.copies. Another value is the user's, and is
-        # refused.
-        if axis in BASES and values[axis].get(option) == value:
-            part = parts(axis).get(values[axis].get("name"), Options)
-            if option not in options_of(part):
-                del values[axis][option]
-    # A shorthand such as ``max_epochs`` that is not set leaves each phase its own default.
-    is_set = {name: value for name, value in values.items() if name not in SHORTHANDS or value != MISSING}
-    config = within_max_epochs(read(is_set), of_recipe, given)
-    # It checks what no single option can.
-    build("regime", config.regime)
-    return config
+    return [f"hydra.searchpath=[{hydra_text(str(Path(config_dir).absolute()))}]"]
 
 
 def usage_error(error: BaseException) -> UsageError:
     """An error of Hydra's or OmegaConf's in one sentence, which names the choices or options that there are."""
     if isinstance(error, UsageError):
         return error
+    # Hydra wraps OmegaConf's errors, whose attributes name the option.
+    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        file, known = error.missing_cfg_file, error.options or ()
-        # The name of a table may have folders in it.
-        axis, _, name = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
+        (axis, _, name), known = error.missing_cfg_file.rpartition("/"), error.options or ()
         # A user may have meant a table.
-        of_file = "For a file of yours: dataset=csv dataset.path=FILE." if axis == "dataset" else ""
-        hint = did_you_mean(name, known) or of_file
+        of_table = "For a file of yours: dataset=csv dataset.path=FILE." if axis == "dataset" else ""
+        hint = did_you_mean(name, known) or of_table
         return UsageError(
             unknown_name(f"{axis}={name} is not an option", name, known, f"the options of {axis}", hint=hint)
         )
-    # Hydra wraps OmegaConf's errors, whose attributes name the option.
-    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
-    message, _, _ = f"{error} {cause or ''}".partition("full_key: ")
+    if isinstance(cause, UNKNOWN):
+        known = cause.parent_node or ()
+        return unknown_option([each for each in known if each not in ("hydra", TARGET)], str(cause.full_key))
+    message = f"{error} {cause or ''}".partition("full_key: ")[0]
     if isinstance(cause, OmegaConfBaseException):
-        option, section = str(cause.full_key), cause.parent_node
-        if isinstance(cause, UNKNOWN) and isinstance(section, DictConfig):
-            place = option.rpartition(".")[0]
-            known = [str(each) for each in section if each not in ("hydra", TARGET)]
-            where = f"the options of {place}" if place else "the options"
-            return UsageError(not_an_option(option, where, known, full_list=CONFIGURATION))
         # Its further lines repeat the key and name its classes.
-        message = f"{option}: {str(cause).splitlines()[0]}"
-    message = message.replace(NO_PARAMS, "hydra.sweeper.params: write AXIS=A,B on the command line, or in sweeps/")
+        message = f"{cause.full_key}: {str(cause).splitlines()[0]}"
     return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
 
 
-def scaling_of(dataset: Mapping[str, Any]) -> str:
-    """The paper's scaling of the data of this configuration."""
-    return "none" if dataset.get("id") in NEVER_SCALED else "zscore"
-
-
-# A file of conf/ calls it. A reloaded module registers it again.
+# The paper's scaling of a dataset, which a file of conf/ asks for. A reloaded module registers it again.
 with warnings.catch_warnings():
     # OmegaConf 2.4 has another name for it, by which version 2.3 means something else.
     warnings.simplefilter("ignore")
-    OmegaConf.register_new_resolver("scarf.scaling_of", scaling_of, replace=True)
+    OmegaConf.register_new_resolver(
+        "scarf.scaling_of", lambda dataset: "none" if dataset.get("id") in NEVER_SCALED else "zscore", replace=True
+    )

@@ -1,9 +1,9 @@
-"""The folders of the configuration and of the sweeps, and what their files say."""
+"""The files of `conf/` and `sweeps/`, and what they say."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,10 @@ from ..options.settings import expanded
 from ..results.records import DamagedRecordError, read_bytes
 
 PACKAGE = Path(__file__).parents[1]
-OPTION = re.compile(r"\+{0,2}[A-Za-z_][\w./@]*")
-"""The name of an option in a block, as Hydra reads one."""
-NO_AXIS = frozenset({"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"})
+NO_AXIS = {"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"}
 """Sections that no sweep file sets, for it may be of another author: they import code, say where files are, or change
 what the run does."""
 MOST_BYTES = 1_000_000
-MOST_VALUES = 100_000
 """Of a sweep file, which may be of another author."""
 
 
@@ -37,20 +34,18 @@ def _folder(name: str) -> Path:
 CONF, SWEEPS = _folder("conf"), _folder("sweeps")
 
 
-@cache
-def content_of(choice: str) -> Mapping[str, Any]:
+def content_of(choice: str) -> Any:
     """What the file of a choice of ours says, as of ``recipe/paper``; nothing if there is none, as of a user's own."""
     file = CONF / f"{choice}.yaml"
-    content: Any = OmegaConf.to_container(OmegaConf.load(file)) if file.is_file() else {}
-    return dict(content)
+    return OmegaConf.to_container(OmegaConf.load(file)) if file.is_file() else {}
 
 
 @cache
 def recipe_options(name: str) -> Mapping[str, Any]:
     """The options that a recipe of ours sets, by their full names, and their values."""
     options: dict[str, Any] = {}
-    content = {"defaults": [], **content_of(f"recipe/{name}")}
-    for default in content.pop("defaults"):
+    content = dict(content_of(f"recipe/{name}"))
+    for default in content.pop("defaults", ()):
         # A recipe may begin with another one. An entry that is no name chooses a part of an axis.
         if isinstance(default, str):
             options |= recipe_options(default)
@@ -95,7 +90,7 @@ class SweepFile:
         if not self.cells:
             raise ValueError("cells must be a list of blocks, each with axes and their values")
         for axis in chain.from_iterable(self.cells):
-            if not OPTION.fullmatch(axis) or NO_AXIS.intersection(re.split(r"[./@+]", axis)):
+            if NO_AXIS.intersection(re.split(r"[./@+~ ]", axis)):
                 raise ValueError(f"{axis!r} is no axis; a sweep file only names cells, by OPTION: [VALUE, VALUE]")
         # A backslash may hide what Hydra would look up.
         if re.search(r"\$\W*\{", str(self.cells)):
@@ -113,8 +108,7 @@ class SweepFile:
 
     def blocks(self) -> list[dict[str, Any]]:
         """Each block with the trials of the file."""
-        common = {} if self.trials is None else {"trials": self.trials}
-        return [block | common | block for block in self.cells]
+        return [block if self.trials is None else {"trials": self.trials, **block} for block in self.cells]
 
 
 def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
@@ -123,21 +117,21 @@ def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
     Raises:
         UsageError: there is no such file, or it is not a sweep.
     """
-    # A sweep of the user's is a path; a bare name is one of a folder's.
-    is_path = "/" in name or name.endswith((".yaml", ".yml"))
-    files = [expanded(name)] if is_path else [folder / f"{name}.yaml" for folder in folders]
+    # A path is one from the working folder.
+    files = [*(folder / f"{name}.yaml" for folder in folders), expanded(name)]
     for file in files:
         if file.exists():
             return _read(file)
     known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    raise UsageError(unknown_name(f"sweeps={name}: there is no file {files[0]}", name, known, "the sweeps"))
+    raise UsageError(unknown_name(f"sweeps={name}: there is no such file", name, known, "the sweeps"))
 
 
 def _read(file: Path) -> SweepFile:
     try:
         text = read_bytes(file, MOST_BYTES).decode()
-        if _n_values(yaml.compose(text, yaml.SafeLoader)) > MOST_VALUES:
-            raise ValueError(f"it stands for more than {MOST_VALUES:,} values")
+        # Aliases of aliases would stand for any number of values.
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+            raise ValueError("it has an alias (*NAME); write its values out")
         # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that stands twice.
         content: Any = OmegaConf.to_container(OmegaConf.create(text))
         if not isinstance(content, dict):
@@ -146,15 +140,4 @@ def _read(file: Path) -> SweepFile:
         return checked(SweepFile, content | {"name": file.stem, "file": str(file)})
     # Deep nesting ends Python's recursion.
     except (DamagedRecordError, yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
-        reason = str(error)
-        if isinstance(error, yaml.MarkedYAMLError):
-            reason = f"line {error.problem_mark.line + 1}: {error.problem}"
-        raise UsageError(f"{file} is no sweep: {' '.join(reason.split()).removesuffix('.')}.") from error
-
-
-@lru_cache(maxsize=MOST_VALUES)
-def _n_values(node: yaml.Node) -> int:
-    """The number of values that a node of YAML stands for: an alias is the node that it names, which is counted once
-    and may have aliases of its own."""
-    inner = node.value if isinstance(node, yaml.CollectionNode) else ()
-    return 1 + sum(map(_n_values, chain.from_iterable(inner) if isinstance(node, yaml.MappingNode) else inner))
+        raise UsageError(f"{file} is no sweep: {' '.join(str(error).split()).removesuffix('.')}.") from error

@@ -32,7 +32,7 @@ from ..results import fingerprint, write_whole
 from ..results.records import read_json
 from ..screen import screen
 from .cell import MINUTE, Cell, Job, State, survey
-from .overrides import hydra_text
+from .compose import hydra_text
 
 FOLDER = "chunks"
 """Of the files of jobs, in that of the results."""

@@ -136,10 +136,8 @@ def test_a_folder_of_the_users_is_read(config_dir: Path, tmp_path: Path, monkeyp
     ("asked", "sentence"),
     [
         (["corruption=foo"], "corruption=foo is not an option. The options of corruption are: "),
-        ("unheard", "sweeps=unheard: there is no file "),
-        ([["trials=2"]], "['trials=2'] is no override: give texts such as 'trials=2'"),
-        ([2], "2 is no override: "),
-        (["~loss"], "~loss: loss is chosen by name"),
+        ("unheard", "sweeps=unheard: there is no such file. The sweeps are: "),
+        ([2], "sweeps=2: there is no such file. "),
         (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
         (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),
         (["hydra/sweeper=basic"], "hydra/sweeper=basic is not for scarf_lightning.run: train.py takes it."),

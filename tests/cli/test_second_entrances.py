@@ -69,7 +69,7 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "a launcher": (GLOBAL + "defaults:\n  - override /hydra/launcher: joblib\n", 1),
     "a reference": (GLOBAL + "trials: 3\nseed: ${trials}\n", 1),
     "axes": (GLOBAL + "hydra: {sweeper: {params: {pretrain: 'none,scarf'}}}\n", "params"),
-    "how values are combined": (GLOBAL + "vary: one\n", "vary and max_cells are named on the command line"),
+    "how values are combined": (GLOBAL + "vary: one\n", "sweeps=NAME and vary belong on the command line"),
     "a key twice": (GLOBAL + "trials: 1\ntrials: 2\n", "found duplicate key trials"),
     "a merge": (GLOBAL + "finetune: &it {ties: last, batch_size: 64}\npretrain:\n  <<: *it\n", 1),
     "the environment": (GLOBAL + "trials: 1\nseed: ${oc.decode:${oc.env:NOWHERE,3}}\n", 1),
@@ -83,7 +83,7 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "no such choice": (GLOBAL + "defaults:\n  - override /pretrain: scraf\n", "Did you mean scarf?"),
     "no such option": (GLOBAL + "trails: 1\n", "trails is not an option. Did you mean trials?"),
     "a wrong value": (GLOBAL + "trials: many\n", "trials=many: it takes a whole number."),
-    "a sweep": (GLOBAL + "sweeps: quick\n", "sweeps, vary and max_cells are named on the command line"),
+    "a sweep": (GLOBAL + "sweeps: quick\n", "sweeps=NAME and vary belong on the command line"),
 }
 """Presets, with the number of their cells or words of the sentence."""
 
@@ -111,22 +111,10 @@ SWEEP = "title: x\ntrials: 1\ncells:\n  - "
 FILES: dict[str, tuple[str, int | str]] = {
     "whole": (SWEEP + "{pretrain: [none, scarf]}\n", 2),
     "values in a text": (SWEEP + "{pretrain: 'none, scarf'}\n", 2),
-    "a key twice": (SWEEP + "{pretrain: none}\ntrials: 2\n", "line 5: found duplicate key trials."),
+    "a key twice": (SWEEP + "{pretrain: none}\ntrials: 2\n", "found duplicate key trials"),
     "no": (SWEEP + "{pretrain: [no]}\n", "pretrain=false: pretrain is chosen by name"),
-    "a tilde": (SWEEP + "{~loss: [none]}\n", "'~loss' is no axis"),
-    "aliases of aliases": (
-        "title: x\na: &a0 {pretrain: none}\n"
-        + "".join(f"b{i}: &a{i + 1} {{{', '.join(f'x{j}: *a{i}' for j in range(9))}}}\n" for i in range(8)),
-        "it stands for more than 100,000 values",
-    ),
-    "an alias of itself": (
-        "title: x\ncells: &a\n  - pretrain: *a\n",
-        "is no sweep: maximum recursion",
-    ),
-    "a merge of itself": (
-        "title: x\ncells:\n  - &a {<<: *a}\n",
-        "is no sweep: maximum recursion",
-    ),
+    "a tilde": (SWEEP + "{~loss: [none]}\n", "loss"),
+    "an alias": ("title: x\ncells: &a\n  - pretrain: *a\n", "is no sweep: it has an alias"),
     "a module": (
         SWEEP + "{plugins: [[os]]}\n",
         "s.yaml is no sweep: 'plugins' is no axis; a sweep file only names cells",
@@ -155,7 +143,7 @@ def test_a_sweep_file(name: str, in_table: Path) -> None:
 
 
 WORDS: dict[str, str] = {
-    "pretrain=none, scarf": "'scarf' is no option; write OPTION=VALUE or OPTION=A,B without blanks",
+    "pretrain=none, scarf": "'pretrain=none,' is no option; write OPTION=VALUE or OPTION=A,B without blanks",
     "-cn other": "This program has one configuration",
     "--config-dir": "--config-dir/-cd: expected one argument.",
     "--config-dir nowhere": "--config-dir: there is no folder nowhere;",
@@ -175,10 +163,9 @@ WORDS: dict[str, str] = {
     "seed=${hydra:job.num}": "seed",
     "+trials=3": "An item is already at 'trials'",
     "~loss": "~loss: loss is chosen by name",
-    "hydra.run.dir=x": "hydra.run.dir=x: leave it out, for paths.results=FOLDER says where results go.",
     "hydra.sweeper.params=3": "hydra.sweeper.params",
     "sweeps=folder/": "folder is no sweep: folder cannot be read: it is not a file.",
-    "sweeps=https://example.org/s.yaml": "there is no file https:/example.org/s.yaml.",
+    "sweeps=https://example.org/s.yaml": "sweeps=https://example.org/s.yaml: there is no such file.",
 }
 """Words after ``scarf train TABLE``, and words of the sentence."""
 

@@ -44,7 +44,7 @@ def test_a_file_is_read_by_its_name_and_its_trials_are_in_each_block(tmp_path: P
     sweep = read_sweep("some", [tmp_path])
 
     assert (sweep.name, sweep.title, sweep.paper, sweep.report) == ("some", "Tïtle", "Figure 3", [{"draw": "x"}])
-    assert sweep.blocks() == [{"a": [1, 2], "b": "x", "trials": 7}, {"trials": 3}]
+    assert sweep.blocks() == [{"trials": 7, "a": [1, 2], "b": "x"}, {"trials": 3}]
 
     write(tmp_path, MINIMAL, "other")
     sweep = read_sweep("other", [tmp_path])
@@ -77,8 +77,8 @@ def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path
     for name in ("b", "a"):
         write(tmp_path, MINIMAL, name)
 
-    assert refusal("c", tmp_path) == f"sweeps=c: there is no file {tmp_path / 'c.yaml'}. The sweeps are: a, b."
-    assert refusal("x/c.yaml", tmp_path).startswith("sweeps=x/c.yaml: there is no file x/c.yaml. ")
+    for name in ("c", "x/c.yaml"):
+        assert refusal(name, tmp_path) == f"sweeps={name}: there is no such file. The sweeps are: a, b."
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "large", "latin-1", "deep"])
@@ -117,8 +117,7 @@ def test_what_is_no_list_of_cells_is_refused_and_never_waited_for(kind: str, tmp
         ("cells: [{max_cells: null}]", "'max_cells' is no axis; a sweep file only names cells"),
         ("cells: [{+plugins: [a]}]", "'+plugins' is no axis"),
         ("cells: [{a: '${oc.env:HOME}'}]", "${...} looks a value up"),
-        ("cells: [{a b: 1}]", "'a b' is no axis"),
-        (f"x: &a [{'a, ' * 999}]\ny: &b [{'*a, ' * 99}]\ncells: [*b, *b]", "more than 100,000 values"),
+        ("x: &a [1]\ncells: [*a]", "it has an alias"),
     ],
 )
 def test_what_a_file_must_and_may_have_is_said(text: str, words: str, tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options import options_of, part
 from scarf_lightning.options.building import build_parts
 from scarf_lightning.options.option import Options, option
-from scarf_lightning.sweeping.compose import read_config
-from tests.composing import CONF, composed, config_of
+from tests.composing import CONF, checked_by_itself, composed, config_of
 from tools.conf import conf_files, main_file, part_file
 from tools.reference import main_options
 
@@ -117,10 +116,10 @@ class TestInstantiate:
 def test_a_target_is_not_looked_at_unless_it_is_of_somebody_else() -> None:
     sections = composed("corruption=mean")
 
-    assert read_config(sections).corruption == {"name": "mean", "keep": None, "rate": 0.6}
+    assert checked_by_itself(sections).corruption == {"name": "mean", "keep": None, "rate": 0.6}
     OmegaConf.update(sections, "corruption._target_", "evil.Mean")
     with pytest.raises(UsageError, match=r"^corruption\._target_=evil\.Mean: parts are built by their name"):
-        read_config(sections)
+        checked_by_itself(sections)
 
 
 PLAIN = """
