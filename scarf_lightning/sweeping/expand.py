@@ -78,7 +78,8 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     composed, unknown = _composed(_combinations(given, sweep, composer), composer)
     cells, left_out = _going_together(composed)
     refuse(_problems(cells, unknown) if cells else left_out)
-    usual, config = composer(()), cells[0].config
+    usual = composer(())
+    config = cells[0].config
     if config.vary != usual.vary or (config.sweeps and sweep is None):
         raise UsageError("sweeps=NAME and vary belong on the command line, and not in a file of options.")
     notes = []
