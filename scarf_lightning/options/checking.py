@@ -7,7 +7,7 @@ such as the number ``"7"``, is taken as the type that the field has; of a file t
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import MISSING, fields, is_dataclass
@@ -69,7 +69,9 @@ def _hints_of(schema: Any) -> dict[str, Any]:
 
 def _typed_each(hints: Mapping[str, Any], values: Values, place: str, *, exact: bool = False) -> dict[str, Any]:
     """Each value as its annotation has it; an unknown name is refused."""
-    refuse_unknown(hints, values, place)
+    for name in values:
+        if name not in hints:
+            raise unknown_option(hints, _join(place, str(name)))
     return {name: typed(hints[name], value, _join(place, name), exact=exact) for name, value in values.items()}
 
 
@@ -193,13 +195,6 @@ def _arranged(settings: type[Options], values: Values, place: str) -> Values:
         name = given.setdefault(option, getattr(settings, option))
         own = _options_of_part(axis, name, f"{place}.{option}", own, settings.place_of_rest(place))
     return given | {rest: own}
-
-
-def refuse_unknown(known: Collection[str], values: Iterable[str], place: str) -> None:
-    """Raise a UsageError if one of the values is of no known option."""
-    for name in values:
-        if name not in known:
-            raise unknown_option(known, _join(place, str(name)))
 
 
 def unknown_option(known: Collection[str], full: str) -> UsageError:

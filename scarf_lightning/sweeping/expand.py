@@ -21,6 +21,10 @@ EXPANDING = ("vary", "max_cells")
 """Options that say how cells are made of a command line, and are no part of one."""
 TABLES = ("dataset", "dataset.path")
 """Axes of tables, each of which has a base of its own."""
+OF_SEEDS = (
+    "Each seed is a cell of its own. The repeats of one number are its trials, which differ in split, initialisation "
+    "and batches: trials=N."
+)
 MOST_VALUES = 100_000
 """Of an axis."""
 
@@ -82,12 +86,7 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     config = cells[0].config
     if config.vary != usual.vary or (config.sweeps and sweep is None):
         raise UsageError("sweeps=NAME and vary belong on the command line, and not in a file of options.")
-    notes = []
-    if len(given.get("seed", ())) > 1:
-        notes = [
-            "Each seed is a cell of its own. The repeats of one number are its trials, which differ in split, "
-            "initialisation and batches: trials=N."
-        ]
+    notes = [OF_SEEDS] if len(given.get("seed", ())) > 1 else []
     return ExpandedSweep(cells, sweep, list(dict.fromkeys(left_out)), notes, arguments, columns(usual))
 
 
@@ -169,7 +168,7 @@ def combined(axes: Axes, vary: str) -> Iterator[Overrides]:
     elif vary == "pairs":
         lengths = {len(each) for each in axes.values()} - {1}
         if len(lengths) > 1:
-            raise UsageError(f"vary=pairs takes the n-th values together, and axes have {lengths} values.")
+            raise UsageError("vary=pairs takes the n-th values together: each axis has as many, or one.")
         for n in range(max(lengths, default=1)):
             yield tuple(each[n % len(each)] for each in axes.values())
     else:

@@ -337,7 +337,7 @@ class TestVary:
     @pytest.mark.parametrize(
         ("asked", "words"),
         [
-            ((*ABLATION[:2], "vary=pairs"), "axes have {2, 3} values"),
+            ((*ABLATION[:2], "vary=pairs"), "each axis has as many, or one"),
             (("vary=pair",), "vary=pair is unknown. Did you mean pairs"),
         ],
     )
