@@ -110,7 +110,7 @@ def parsed(arguments: Sequence[str]) -> list[Override]:
         # Hydra would merge the names of a list, and the last one would win.
         if axis in GROUPS - SEVERAL and not isinstance(override.value(), (str, dict, Sweep, Glob)):
             raise UsageError(
-                f"{override.input_line}: {axis} is chosen by name, {axis}=NAME or {axis}=A,B; --help lists the names."
+                f"{override.input_line}: {axis} is chosen by name, {axis}=NAME,NAME; --help lists the names."
             )
     return overrides
 
