@@ -90,7 +90,7 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
         ("dataset=cc18-adlut", "dataset=cc18-adlut is not an option. Did you mean cc18-adult? The options of dataset "
          "are: cc18-"),
         ("dataset=iris", "dataset=iris is not an option. For a file of yours: dataset=csv dataset.path=FILE."),
-        ("corruption=[mean,marginal]", "corruption=[mean,marginal]: corruption is chosen by name, corruption=NAME or "),
+        ("corruption=[mean,marginal]", "corruption=[mean,marginal]: corruption is chosen by name, "),
         ("method=control,[mixup,dropout]", "method=[mixup,dropout]: method is chosen by name"),
         ("corruption.rat=0.5", "corruption.rat is not an option. Did you mean rate? The options of corruption are: "),
         ("network.encoder={depht:3}", "network.encoder.depht is not an option. Did you mean depth? The options of"),
