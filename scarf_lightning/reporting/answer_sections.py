@@ -74,7 +74,7 @@ def answer_sections(answers: Answers) -> list[Section]:
     if answers.worths:
         details.append(worth_table(answers))
     # A report of one metric needs no table of metrics.
-    if len(answers.by_metric) > 1:
+    if answers.by_metric:
         details.append(metrics_table(answers))
     sections = [Section("summary", "The answer", blocks)]
     return [*sections, Section("details", "More on the answer", details)] if details else sections

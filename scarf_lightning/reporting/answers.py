@@ -86,14 +86,14 @@ class Answers:
 
     @cached_property
     def by_metric(self) -> dict[Metric, Sequence[Effect]]:
-        """The effects by the leading metric and by those that stand beside it, in the order of the plan."""
+        """The effects by the leading metric and those beside it, as they were planned; none if no other is known."""
         leading, trials = self.options.measure, self.results.trials
         beside = OF_NUMBERS if "number" in leading.targets else OF_CLASSES
         others = [name for name in beside if name != leading.name and trials[name].notna().any()]
-        return {
-            metric_named(name): judged_effects(self.results, replace(self.options, metric=name))[0]
-            for name in (leading.name, *others)
-        }
+        found: dict[Metric, Sequence[Effect]] = {}
+        for name in (leading.name, *others) if others else ():
+            found[metric_named(name)], _ = judged_effects(self.results, replace(self.options, metric=name))
+        return found
 
     @cached_property
     def curves(self) -> dict[str, list[Point]]:

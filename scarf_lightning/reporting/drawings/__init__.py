@@ -1,4 +1,4 @@
-"""Drawings of a report: one file a drawing, its figure in it. A subclass of `Drawing` with a name is an option."""
+"""Drawings of a report, each with its figure. A subclass of `Drawing` with a name is an option."""
 
 from .drawing import Drawing, draw_all, read_drawings
 
