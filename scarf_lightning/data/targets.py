@@ -6,7 +6,6 @@ puts out and what its loss is, what a prediction is, and which metric leads. Eve
 """
 
 import re
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -446,8 +445,3 @@ def dtype_of(labels: "pd.Series[Any] | NDArray[Any]") -> str:
     if dtype.kind == "U":
         return "str"
     return dtype.name if TYPES.fullmatch(dtype.name) else "object"
-
-
-# Pickled estimators of earlier versions name these modules.
-for _name in ("classes", "number"):
-    sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]

@@ -5,7 +5,12 @@ load_model                                          opens a saved model, or a ce
 Model                                               networks, which all of them give
 """
 
+import sys
+
+from .. import networks
+from ..data import targets
 from ..engine.probing import alignment, effective_rank, uniformity
+from . import estimators
 from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer
 from .model import Model
 from .opening import load_model
@@ -20,3 +25,13 @@ __all__ = [
     "load_model",
     "uniformity",
 ]
+
+FORMER_HOMES = {
+    "data.targets.classes": targets,
+    "data.targets.number": targets,
+    "estimators.scarf_transformer": estimators,
+    "networks.network": networks,
+}
+"""Modules that pickled estimators of earlier versions name, and what holds their classes."""
+for _name, _module in FORMER_HOMES.items():
+    sys.modules.setdefault(f"scarf_lightning.{_name}", _module)

@@ -4,7 +4,6 @@
 refuses what it is given stays as it was: attributes are set when all is done.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
@@ -426,7 +425,3 @@ class ScarfTransformer(ScarfEstimator):
         model, rows = pretrain(config, table, verbose=bool(self.verbose))
         self._keep(model, rows, table, given, is_named)
         return self
-
-
-# Pickled transformers of earlier versions name this module.
-sys.modules[f"{__package__}.scarf_transformer"] = sys.modules[__name__]

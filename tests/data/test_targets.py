@@ -1,6 +1,5 @@
 """Numbers as targets: how they are read, standardised, made noisy and split, and what is refused."""
 
-import importlib
 from dataclasses import replace
 from typing import Any
 
@@ -234,9 +233,3 @@ def test_validation_is_by_the_mean_squared_and_the_mean_absolute_error() -> None
     measured = NUMBER.validation(outputs, targets)
     torch.testing.assert_close(measured["loss"], torch.tensor([2.5, 2.0]))
     torch.testing.assert_close(measured["error"], torch.tensor([1.5, 1.0], dtype=torch.float64))
-
-
-def test_pickled_estimators_of_earlier_versions_find_their_kinds() -> None:
-    for name, kind in (("classes", Classes), ("number", Number)):
-        module = importlib.import_module(f"scarf_lightning.data.targets.{name}")
-        assert getattr(module, kind.__name__) is kind

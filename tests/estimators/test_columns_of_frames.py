@@ -1,5 +1,6 @@
 """Columns that were read wrongly, or refused without a way out, each with its right value."""
 
+import importlib
 import pickle
 import warnings
 from typing import Any
@@ -88,3 +89,15 @@ class TestCopies:
         assert len(written) < 10_000
         copy = library.loads(written)
         np.testing.assert_array_equal(copy.predict_proba(X), expected)
+
+    @pytest.mark.parametrize(
+        ("module", "name"),
+        [
+            ("data.targets.classes", "Classes"),
+            ("data.targets.number", "Number"),
+            ("estimators.scarf_transformer", "ScarfTransformer"),
+            ("networks.network", "Columns"),
+        ],
+    )
+    def test_pickles_of_earlier_versions_find_their_classes(self, module: str, name: str) -> None:
+        assert isinstance(getattr(importlib.import_module(f"scarf_lightning.{module}"), name), type)
