@@ -86,7 +86,8 @@ def train_job(job: DictConfig) -> float | None:
         check_objective(cell.config, job.objective, is_asked_for=hydra.mode is RunMode.MULTIRUN)
         # In this process, since the other sweeper starts processes of its own.
         run(request, load_training, Terminal(), lambda _: load_training()([cell], None))
-        return objective(cell, job.objective)
+        # A plan trains nothing.
+        return None if cell.config.plan else objective(cell, job.objective)
 
 
 def load_training() -> TrainCells:
