@@ -58,9 +58,8 @@ def pretraining_identity(config: Config, data_hash: str) -> Row:
 def _of_pretraining(config: Config) -> list[UsedOption]:
     """The options that a cell's pre-training uses: none of its method, and of labels only if it sees them."""
     options = used_options(replace(config, method={"name": "control"}))
-    used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
-    if not config.pretrain.probe:
-        used = [each for each in used if each.name != "pretrain.probe"]
+    passed_over = OF_NO_PRETRAINING if config.pretrain.probe else (*OF_NO_PRETRAINING, "pretrain.probe")
+    used = [each for each in options if not is_in(each.name, passed_over)]
     # By its pretext, or by the probes in its curves.
     if not config.is_pretrained or not (config.pretrain.probe or config.part("pretrain").uses_labels):
         return used
