@@ -114,6 +114,11 @@ class Source(ABC):
         """Names the data: letters, digits, dots and dashes, such as ``openml-1510``."""
 
     @property
+    def is_here(self) -> bool:
+        """Tell whether the data are a user's file, or come with a package, so that reading them needs no network."""
+        return self.is_found_out or self.known_size is not None
+
+    @property
     def label(self) -> str:
         """Name of data that have no other one."""
         return self.key

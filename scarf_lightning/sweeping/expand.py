@@ -71,7 +71,7 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
-    own = values_of(arguments, ("sweeps", *EXPANDING))
+    own = values_of(arguments, ("sweeps", "trials", "reference", *EXPANDING))
     sweep = None
     # Null takes a sweep back.
     if own.get("sweeps"):
@@ -84,8 +84,8 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     refuse(_problems(cells, unknown) if cells else left_out)
     usual = composer(())
     config = cells[0].config
-    if config.vary != usual.vary or (config.sweeps and sweep is None):
-        raise UsageError("sweeps=NAME and vary belong on the command line, and not in a file of options.")
+    if (config.vary, config.max_cells, bool(config.sweeps)) != (usual.vary, usual.max_cells, sweep is not None):
+        raise UsageError("sweeps=NAME, vary and max_cells belong on the command line, and not in a file of options.")
     notes = [OF_SEEDS] if len(given.get("seed", ())) > 1 else []
     return ExpandedSweep(cells, sweep, list(dict.fromkeys(left_out)), notes, arguments, columns(usual))
 
@@ -103,10 +103,10 @@ def _axes(arguments: Sequence[str]) -> Axes:
         lines = [line]
         if override.is_sweep_override():
             values = override.sweep_string_iterator() if override.is_discrete_sweep() else ()
-            lines = [f"{override.get_key_element()}={value}" for value in islice(values, MOST_VALUES + 1)]
+            lines = [f"{override.get_key_element()}={value}" for value in islice(values, MOST_VALUES)]
             # A pattern such as glob(cc18-x*) may match nothing, and an interval has no values of its own.
-            if not 0 < len(lines) <= MOST_VALUES:
-                raise UsageError(f"{line}: name 1 to {MOST_VALUES} values, as in OPTION=A,B.")
+            if not 0 < len(lines) < MOST_VALUES:
+                raise UsageError(f"{line}: name values, fewer than {MOST_VALUES}, as in OPTION=A,B.")
         axes[_option(line)] = lines
     return axes
 
@@ -126,7 +126,7 @@ def _combinations(given: Axes, sweep: SweepFile | None, composer: Composer) -> l
     made = list[Overrides]()
     for block in sweep.blocks() if sweep else [{}]:
         written = _axes([f"{axis}={_text(values)}" for axis, values in block.items()])
-        axes = {name: each for name, each in written.items() if name not in given} | given
+        axes = written | given
         config = composer(tuple(chain(*(axes.pop(name, ()) for name in EXPANDING))))
         for overrides in combined(axes, config.vary):
             made += _with_columns(overrides, composer)
@@ -231,7 +231,7 @@ def _going_together(composed: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
             if not served:
                 check_method(cell.config, cell.target_kind())
             # A share of the labels is there in any table; a number is counted in a table that is here.
-            if cell.config.regime.get("labels", 0) > 1 and (cell.source.is_found_out or cell.source.known_size):
+            if cell.config.regime.get("labels", 0) > 1 and cell.source.is_here:
                 # Imports numpy.
                 from ..data.trials import check_request
 

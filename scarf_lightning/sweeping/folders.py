@@ -21,8 +21,9 @@ PACKAGE = Path(__file__).parents[1]
 NO_AXIS = {"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"}
 """Sections that no sweep file sets, for it may be of another author: they import code, say where files are, or change
 what the run does."""
+# Of a sweep file, which may be of another author.
 MOST_BYTES = 1_000_000
-"""Of a sweep file, which may be of another author."""
+MOST_ALIASES = 8
 
 
 def _folder(name: str) -> Path:
@@ -129,9 +130,9 @@ def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
 def _read(file: Path) -> SweepFile:
     try:
         text = read_bytes(file, MOST_BYTES).decode()
-        # Aliases of aliases would stand for any number of values.
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise ValueError("it has an alias (*NAME); write its values out")
+        # Aliases of many aliases would stand for any number of values.
+        if sum(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)) > MOST_ALIASES:
+            raise ValueError("it has too many aliases (*NAME); write the values out")
         # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that stands twice.
         content: Any = OmegaConf.to_container(OmegaConf.create(text))
         if not isinstance(content, dict):
@@ -140,4 +141,5 @@ def _read(file: Path) -> SweepFile:
         return checked(SweepFile, content | {"name": file.stem, "file": str(file)})
     # Deep nesting ends Python's recursion.
     except (DamagedRecordError, yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
-        raise UsageError(f"{file} is no sweep: {' '.join(str(error).split()).removesuffix('.')}.") from error
+        reason = str(error).partition("full_key:")[0].split()
+        raise UsageError(f"{file} is no sweep: {' '.join(reason).removesuffix('.')}.") from error

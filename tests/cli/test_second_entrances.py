@@ -69,7 +69,7 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "a launcher": (GLOBAL + "defaults:\n  - override /hydra/launcher: joblib\n", 1),
     "a reference": (GLOBAL + "trials: 3\nseed: ${trials}\n", 1),
     "axes": (GLOBAL + "hydra: {sweeper: {params: {pretrain: 'none,scarf'}}}\n", "params"),
-    "how values are combined": (GLOBAL + "vary: one\n", "sweeps=NAME and vary belong on the command line"),
+    "how values are combined": (GLOBAL + "vary: one\n", "vary and max_cells belong on the command line"),
     "a key twice": (GLOBAL + "trials: 1\ntrials: 2\n", "found duplicate key trials"),
     "a merge": (GLOBAL + "finetune: &it {ties: last, batch_size: 64}\npretrain:\n  <<: *it\n", 1),
     "the environment": (GLOBAL + "trials: 1\nseed: ${oc.decode:${oc.env:NOWHERE,3}}\n", 1),
@@ -83,7 +83,7 @@ PRESETS: dict[str, tuple[str, int | str]] = {
     "no such choice": (GLOBAL + "defaults:\n  - override /pretrain: scraf\n", "Did you mean scarf?"),
     "no such option": (GLOBAL + "trails: 1\n", "trails is not an option. Did you mean trials?"),
     "a wrong value": (GLOBAL + "trials: many\n", "trials=many: it takes a whole number."),
-    "a sweep": (GLOBAL + "sweeps: quick\n", "sweeps=NAME and vary belong on the command line"),
+    "a sweep": (GLOBAL + "sweeps: quick\n", "vary and max_cells belong on the command line"),
 }
 """Presets, with the number of their cells or words of the sentence."""
 
@@ -114,7 +114,7 @@ FILES: dict[str, tuple[str, int | str]] = {
     "a key twice": (SWEEP + "{pretrain: none}\ntrials: 2\n", "found duplicate key trials"),
     "no": (SWEEP + "{pretrain: [no]}\n", "pretrain=false: pretrain is chosen by name"),
     "a tilde": (SWEEP + "{~loss: [none]}\n", "loss"),
-    "an alias": ("title: x\ncells: &a\n  - pretrain: *a\n", "is no sweep: it has an alias"),
+    "an alias": ("title: x\ncells: &a\n  - pretrain: *a\n", "is no sweep: "),
     "a module": (
         SWEEP + "{plugins: [[os]]}\n",
         "s.yaml is no sweep: 'plugins' is no axis; a sweep file only names cells",

@@ -181,7 +181,7 @@ NO_NETWORK = (
 )  # fmt: skip
 IDLE = OF_NO_DECAY | {
     "finetune.label_smoothing_schedule", "finetune.fixed_steps", "finetune.folds", "finetune.fold_steps",
-    "finetune.fold_caution",
+    "finetune.fold_caution", "finetune.fold_every", "finetune.fold_average",
 }  # fmt: skip
 """Options of the phases that do nothing by default."""
 

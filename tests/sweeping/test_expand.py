@@ -79,8 +79,9 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
 @pytest.mark.parametrize(
     ("asked", "start"),
     [
-        ("dataset=glob(cc81-*)", "dataset=glob(cc81-*): name 1 to 100000 values"),
-        ("finetune.learning_rate=interval(0,1)", "finetune.learning_rate=interval(0,1): name 1 to 100000 values"),
+        ("trials=5,10", "trials=5,10: one value for all cells"),
+        ("dataset=glob(cc81-*)", "dataset=glob(cc81-*): name values, fewer than 100000"),
+        ("finetune.learning_rate=interval(0,1)", "finetune.learning_rate=interval(0,1): name values"),
         ("pretrain=none corruption=mean", f"corruption{UNUSED}"),
         ("pretrain=add_noise_ae selection.name=shared", f"selection.name{UNUSED}"),
         ("loss@cotrain.loss=barlow_twins,infonce", f"cotrain.loss{UNUSED}"),
@@ -358,7 +359,7 @@ class TestVary:
     [
         ("sweeps=relative_gains", "5001 cells or more, and max_cells=5000;"),
         # Its values would not fit into memory.
-        ("seed=range(0,1000000000000)", "name 1 to 100000 values"),
+        ("seed=range(0,1000000000000)", "name values, fewer than 100000"),
         (f"{' '.join(ABLATION)} vary=one max_cells=5", "max_cells=5;"),
         # wdbc has thirty columns.
         ("dataset.drop=null,each corruption=mean,marginal max_cells=61", "62 cells or more, and max_cells=61;"),

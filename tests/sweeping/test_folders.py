@@ -117,7 +117,7 @@ def test_what_is_no_list_of_cells_is_refused_and_never_waited_for(kind: str, tmp
         ("cells: [{max_cells: null}]", "'max_cells' is no axis; a sweep file only names cells"),
         ("cells: [{+plugins: [a]}]", "'+plugins' is no axis"),
         ("cells: [{a: '${oc.env:HOME}'}]", "${...} looks a value up"),
-        ("x: &a [1]\ncells: [*a]", "it has an alias"),
+        ("x: &a [1]\ncells: [*a, *a, *a, *a, *a, *a, *a, *a, *a]", "it has too many aliases"),
     ],
 )
 def test_what_a_file_must_and_may_have_is_said(text: str, words: str, tmp_path: Path) -> None:
