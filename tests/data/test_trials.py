@@ -347,9 +347,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_request_that_its_table_cannot_meet_is_refused(file: Path, asked: str, said: str) -> None:
-    cells = cells_of("dataset=csv", f"dataset.path={file}", "dataset.target=y", "trials=2", *asked.split())
+    command = ("dataset=csv", f"dataset.path={file}", "dataset.target=y", "trials=2", *asked.split())
     if not said:
-        assert [table.n_rows for table in check_data(cells).values()] == [N_ROWS]
+        assert [table.n_rows for table in check_data(cells_of(*command)).values()] == [N_ROWS]
         return
     with pytest.raises(UsageError, match=said):
-        check_data(cells)
+        check_data(cells_of(*command))

@@ -259,5 +259,5 @@ def test_what_is_no_option_is_refused(argument: str) -> None:
 
 def test_an_option_of_a_command_has_one_value() -> None:
     assert values_of(["metric=auroc", "dataset=wdbc", "seed=0,1"], ["metric"]) == {"metric": "auroc"}
-    with pytest.raises(UsageError, match="out=a,b: one value for all cells"):
+    with pytest.raises(UsageError, match="out=a,b: one value"):
         values_of(["out=a,b"], ["out"])

@@ -79,7 +79,7 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
 @pytest.mark.parametrize(
     ("asked", "start"),
     [
-        ("trials=5,10", "trials=5,10: one value for all cells"),
+        ("trials=5,10", "trials=5,10: one value"),
         ("dataset=glob(cc81-*)", "dataset=glob(cc81-*): name values, fewer than 100000"),
         ("finetune.learning_rate=interval(0,1)", "finetune.learning_rate=interval(0,1): name values"),
         ("pretrain=none corruption=mean", f"corruption{UNUSED}"),
