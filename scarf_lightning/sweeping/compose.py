@@ -27,7 +27,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from ..errors import UsageError, did_you_mean, unknown_name
 from ..options import BASES, Config, checked, load_plugins, options_of, read
-from ..options.axes import AXES, SEVERAL, TARGET, is_own, parts, target_of
+from ..options.axes import AXES, SEVERAL, TARGET, is_own, part, parts, target_of
 from ..options.checking import unknown_option
 from ..options.combinations import with_dataset
 from ..options.config import within_max_epochs
@@ -149,8 +149,8 @@ def offer(plugins: Sequence[str]) -> None:
             if is_own(cls):
                 continue
             options = {TARGET: target_of(cls)} | {each.name: each.default for each in options_of(cls).values()}
-            part = {"name": name} | ({"encoder": options} if axis == "network" else options)
-            ConfigStore.instance().store(group=axis, name=name, node=part)
+            node = {"name": name} | ({"encoder": options} if axis == "network" else options)
+            ConfigStore.instance().store(group=axis, name=name, node=node)
 
 
 class Composer:
@@ -215,11 +215,15 @@ class Composer:
                 except UNKNOWN as error:
                     lacking[line] = usage_error(error)
             values: Any = OmegaConf.to_container(sections, resolve=True)
+            of_recipe, keys = recipe_options(str(values["recipe"])), [each.key_or_group for each in given]
+            for name in of_recipe.keys() - keys:
+                axis, _, option = name.partition(".")
+                # A part may lack what a recipe sets, as a split by time lacks split.copies.
+                if axis in BASES and option not in options_of(part(axis, values[axis]["name"])):
+                    values[axis].pop(option, None)
             # A shorthand such as ``max_epochs`` that is not set leaves each phase its own default.
             config = read({name: value for name, value in values.items() if value != MISSING})
-            return within_max_epochs(
-                config, recipe_options(config.recipe), [each.key_or_group for each in given]
-            ), lacking
+            return within_max_epochs(config, of_recipe, keys), lacking
         except ERRORS as error:
             raise usage_error(error) from error
 
