@@ -17,7 +17,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.options import Config
 from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.options.option import options_of
-from tests.composing import GROUPS, asking_for, cells_of, config_of, names
+from tests.composing import GROUPS, asking_for, config_of, names
 from tests.short_training import check, trained
 
 CHOICES = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
@@ -49,8 +49,7 @@ def split_by(name: str, n_rows: int) -> NDArray[np.float64] | None:
 def test_every_choice_trains_to_the_end_beside_the_defaults(
     group: str, name: str, table: str, request: pytest.FixtureRequest
 ) -> None:
-    (cell,) = cells_of(*asking_for(group, name))
-    train_to_the_end(cell.config, request.getfixturevalue(table))
+    train_to_the_end(config_of(*asking_for(group, name)), request.getfixturevalue(table))
 
 
 @pytest.mark.slow
