@@ -34,7 +34,8 @@ OPEN = 3
 AS_WRITTEN = ("plan=true", "--help", "--cfg", "--version")
 NUMBER = re.compile(r"\b[0-9a-f]{6}\b|[−+-]?\d[\d,.]*|<NA>|NaN")
 """A number, or the beginning of a fingerprint."""
-ANSWER = re.compile(r"(helps|hurts)(, size open)?|makes no practical difference|undecided")
+ANSWER = re.compile(r"(helps|hurts)(, size open)?|makes no practical difference|undecided( \([^)]*\))?")
+"""An answer, with what a claim lacks."""
 MARK = r"<!-- (?P<mark>not run|before): (?P<said>.*?) -->"
 BLOCK = r"```(?P<language>[^\n]*)\n(?P<code>.*?)^```$"
 PIECE = re.compile(rf"^(?:#+ .*?$|{MARK}|{BLOCK})", re.MULTILINE | re.DOTALL)
