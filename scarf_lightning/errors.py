@@ -154,17 +154,6 @@ def enumeration(items: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def not_an_option(name: str, where: str, known: Sequence[str], hint: str | None = None, full_list: str = "") -> str:
-    """A sentence on an unknown option; the arguments are as of `unknown_name`, and ``name`` is in full.
-
-    >>> not_an_option("loss.temp", "the options of loss", ["temperature"], "Did you mean temperature?")
-    'loss.temp is not an option. Did you mean temperature? The options of loss are: temperature.'
-    """
-    section, _, last = name.rpartition(".")
-    hint = HABITS.get(name, hint) or HABITS.get(section)
-    return unknown_name(f"{name} is not an option", last, known, where, hint=hint, full_list=full_list)
-
-
 def unknown_name(
     fault: str,
     name: str,

@@ -8,6 +8,7 @@ import numpy as np
 
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.options import Config
+from scarf_lightning.options.combinations import pretraining_options, used_options
 from scarf_lightning.options.settings import (
     CotrainSettings,
     DatasetSettings,
@@ -19,7 +20,16 @@ from scarf_lightning.options.settings import (
     TrainerSettings,
     ViewsSettings,
 )
-from scarf_lightning.results import CellStore, KnownData, PretrainedTrial, StackRecord, columns, identity, note_data
+from scarf_lightning.results import (
+    CellStore,
+    KnownData,
+    PretrainedTrial,
+    Row,
+    StackRecord,
+    columns,
+    identity,
+    note_data,
+)
 from scarf_lightning.sweeping.cell import Cell
 
 DATA_HASH = "0" * 64
@@ -53,6 +63,16 @@ def some_config(*, pretrain: str | PretrainSettings = "scarf", **chosen: Any) ->
         "logger": LoggerSettings(),
     }
     return Config(**usual | chosen)  # type: ignore[arg-type]
+
+
+def identity_of(config: Config, data_hash: str) -> Row:
+    """What identifies a cell on the data of this hash."""
+    return identity(config, used_options(config), data_hash)
+
+
+def pretraining_identity_of(config: Config, data_hash: str) -> Row:
+    """What identifies its pre-training."""
+    return identity(config, pretraining_options(config), data_hash)
 
 
 def some_record(trials: Sequence[int], *, first: float = 0.5, pretrained: bool = True, **values: Any) -> StackRecord:
@@ -100,7 +120,7 @@ def described(store: CellStore, **changed: Any) -> CellStore:
 def finish(cell: Cell, *, trials: Sequence[int] | None = None, data: KnownData = WDBC, **values: Any) -> CellStore:
     """Leave in the store what a job that trains these trials of a cell would leave, by default all that it lacks."""
     note_data(cell.results, cell.source, data, cell.source.stamps())
-    store = CellStore(cell.results, identity(cell.config, data.hash))
+    store = CellStore(cell.results, identity_of(cell.config, data.hash))
     described(store, options=columns(cell.config))
     wanted = range(cell.config.trials) if trials is None else trials
     if missing := store.missing(wanted):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.cli import commands
-from scarf_lightning.results import CellStore, identity
-from tests.cells import finish, some_config, some_record
+from scarf_lightning.results import CellStore
+from tests.cells import finish, identity_of, some_config, some_record
 from tests.composing import ROOT, cells_of
 from tests.processes import Process, here
 from tests.reporting.store import described
@@ -72,7 +72,7 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
 def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path: Path) -> None:
     for pretrain in ("none", "scarf"):
         config = some_config(pretrain=pretrain)
-        store = CellStore(tmp_path / "mine", identity(config, "0" * 64))
+        store = CellStore(tmp_path / "mine", identity_of(config, "0" * 64))
         overrides = (f"pretrain={pretrain}", "plugins=[my_part]")
         store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described(config, overrides=overrides))
         store.add(some_record(range(4), pretrained=pretrain != "none"))

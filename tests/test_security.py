@@ -51,9 +51,8 @@ LOADERS = {"json", "yaml", "OmegaConf", "torch", "np", "pickle", "joblib"}
 READ_BY_THEM = {
     "cli/commands.py": {"read_text"},  # conf/ of the package
     "cli/process.py": {"open"},  # the null device
-    "data/reading/frames.py": {"read_csv", "read_excel", "read_json", "read_table"},  # what `open_regular` opens
+    "data/reading/frames.py": {"read_csv", "read_excel", "read_json", "read_table"},  # the user's own file
     "options/checking.py": {"loads"},  # a text that it has just made of values
-    "options/settings.py": {"open"},  # in `open_regular`
     "machine.py": {"read_text"},  # the system
     "options/plugins.py": {"read_bytes", "read_text"},  # modules that the user names
     "reporting/making.py": {"read_text"},  # figures that it has just written, and the package's own files
@@ -61,7 +60,7 @@ READ_BY_THEM = {
     "results/claims.py": {"read_text"},  # the system
     "results/notes.py": {"open"},  # to write
     "results/loading.py": {"read_parquet"},
-    "results/records.py": {"loads", "open"},  # to sync
+    "results/records.py": {"loads", "open"},  # to read regular files, and to sync
     "sweeping/compose.py": {"load"},  # conf/, and folders of --config-dir, which are code
     "sweeping/folders.py": {"load"},  # conf/, and the text of a sweep file, by OmegaConf's safe loader
 }

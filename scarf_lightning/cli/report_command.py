@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..errors import NoSubjectError, UsageError, not_an_option, require_report
+from ..errors import NoSubjectError, UsageError, require_report
 from ..options import Config, load_plugins
 from ..options.axes import AXES
-from ..options.checking import checked
+from ..options.checking import checked, unknown_option
 from ..options.settings import expanded
 from ..reporting.answers import Answers, answer_in_words, reported
 from ..reporting.cell_results import CellResults, cells_of_folder, narrowed, read_results
@@ -211,7 +211,7 @@ def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str |
         # Cells would refuse it without naming the options of a report.
         key = override.partition("=")[0]
         if key.isidentifier() and key not in known:
-            raise UsageError(not_an_option(key, "the options", (*OPTIONS, *known), full_list="scarf report --help"))
+            raise unknown_option((*OPTIONS, *known), key, "scarf report --help")
     return _sweep_subject(overrides, compose, row_of)
 
 

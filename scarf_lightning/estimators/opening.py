@@ -23,14 +23,15 @@ from ..engine.encoder import Encoder
 from ..engine.lifting import lift, state
 from ..errors import UsageError, unknown_name
 from ..options import Config, build, load_plugins, read
+from ..options.combinations import pretraining_options
 from ..options.settings import expanded
 from ..results import (
     DamagedRecordError,
     PretrainingStore,
     StoredTrial,
+    identity,
     load_cell,
     load_trials,
-    pretraining_identity,
 )
 from ..results.records import WEIGHTS, parsed, read_file, read_record
 from ..results.store import DESCRIPTION
@@ -151,7 +152,7 @@ def _pretrained(folder: Path, config: Config, data_hash: str, trials: list[Store
         raise UsageError(f"Cell {folder.name} is not pre-trained; it has phase=finetune alone.")
     # Cells with the same pre-training share it in the cache, so it is found by its own identity. Nothing is added to
     # the store here, so its limit does not matter.
-    store = PretrainingStore(folder.parent, pretraining_identity(config, data_hash), max_gb=1)
+    store = PretrainingStore(folder.parent, identity(config, pretraining_options(config), data_hash), max_gb=1)
     cache = store.load([kept.row["trial"] for kept in trials])
     pretrained = []
     for kept in trials:

@@ -7,7 +7,7 @@ such as the number ``"7"``, is taken as the type that the field has; of a file t
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import MISSING, fields, is_dataclass
@@ -15,7 +15,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from ..errors import UsageError, not_an_option, unknown_name
+from ..errors import HABITS, UsageError, unknown_name
 from .axes import CONFIGURATION, OURS, TARGET, part, target_of
 from .config import Config
 from .option import Option, Options, Values, options_of
@@ -197,11 +197,23 @@ def _arranged(settings: type[Options], values: Values, place: str) -> Values:
     return given | {rest: own}
 
 
-def unknown_option(known: Collection[str], full: str) -> UsageError:
-    """The refusal of an option, by its dotted name, in whose place these options are known."""
-    place, _, _ = full.rpartition(".")
-    where = f"the options of {place}" if place else "the options"
-    return UsageError(not_an_option(full, where, list(known), full_list=CONFIGURATION))
+def unknown_option(known: Iterable[str], full: str, full_list: str = CONFIGURATION) -> UsageError:
+    """The refusal of an option, by its dotted name, in whose place these options are known.
+
+    >>> unknown_option(["temperature"], "loss.temperatur")
+    UsageError('loss.temperatur is not an option. Did you mean temperature? The options of loss are: temperature.')
+    """
+    place, _, name = full.rpartition(".")
+    return UsageError(
+        unknown_name(
+            f"{full} is not an option",
+            name,
+            known,
+            f"the options of {place}" if place else "the options",
+            hint=HABITS.get(full) or HABITS.get(place),
+            full_list=full_list,
+        )
+    )
 
 
 def _group(value: Any, full: str) -> Values:

@@ -13,7 +13,7 @@ So ``pretrain=none`` with five corruptions is one cell, which is trained once.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
@@ -113,7 +113,7 @@ def unused_options(config: Config) -> set[str]:
     # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
     own = field_names(method) | field_names(config.part("pretrain"))
     # The task of co-training has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
-    task = field_names(part("pretrain", config.cotrain.task if is_cotrained else "none", option="cotrain.task"))
+    task = field_names(part("pretrain", config.cotrain.task if is_cotrained else "none"))
     # Only some corruptions select features, such as marginal.
     selects = "corruption" in own and SELECTIVE in config.corruption
     selects_for_task = "corruption" in task and SELECTIVE in config.cotrain.corruption
@@ -184,12 +184,14 @@ class UsedOption(NamedTuple):
         differs: whether the value differs from the part's default. The name of a part, such as ``corruption``, counts
             as an option that always differs, unless it goes without saying.
         axis: of the part that it names; empty if it names no part.
+        own: the class of that part if it is a user's own.
     """
 
     name: str
     value: Any
     differs: bool
     axis: str = ""
+    own: Part | None = None
 
 
 @derived
@@ -209,10 +211,26 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     return [each for each in options if not is_in(each.name, unused)]
 
 
-def own_parts(used: Iterable[UsedOption]) -> list[tuple[str, type[Any]]]:
-    """The parts of a user's own that used options name, each with its axis."""
-    named = [(each.axis, part(each.axis, each.value)) for each in used if each.axis]
-    return [(axis, cls) for axis, cls in named if not is_own(cls)]
+@derived
+def pretraining_options(config: Config) -> Sequence[UsedOption]:
+    """The options that decide the numbers of a cell's pre-training: none of its method, and of labels only if it sees
+    them.
+
+    One pre-training serves every method and regime, unless it depends on labels: then it depends on the regime, and
+    with ``validation=inside`` on how many labels are left to train.
+    """
+    options = used_options(replace(config, method={"name": "control"}))
+    learns, probes = config.is_pretrained and config.part("pretrain").uses_labels, config.pretrain.probe
+    unused = _where_true(
+        {"regime method cotrain finetune": True, "network.head": not learns, "pretrain.probe": not probes}
+    )
+    used = [each for each in options if not is_in(each.name, unused)]
+    if learns or probes:
+        # The cell itself says whether anything validates, and so whether the share that does is used.
+        used += [each for each in used_options(config) if is_in(each.name, ["regime"])]
+        if config.regime.get("validation") == "inside":
+            used.append(UsedOption("watched from", str(config.watched_from), True))
+    return used
 
 
 def with_dataset(config: Config, dataset: DatasetSettings) -> Config:
@@ -247,8 +265,9 @@ def _options_in(cls: Part, values: Values, place: str) -> Iterator[UsedOption]:
 
 def _part_options(option: str, axis: str, choice: Choice, place: str) -> Iterator[UsedOption]:
     """The option that names a part, and the part's own options."""
-    yield UsedOption(option, choice["name"], True, axis)
-    yield from _options_in(part(axis, choice["name"], option=option), choice, place)
+    cls = part(axis, choice["name"])
+    yield UsedOption(option, choice["name"], True, axis, None if is_own(cls) else cls)
+    yield from _options_in(cls, choice, place)
 
 
 @cache
@@ -307,10 +326,9 @@ def no_effect_sentences(config: Config, amounting: Config, of_recipe: Values) ->
         amounting: the cell as it is trained.
         of_recipe: the options that the recipe sets.
     """
-    trained, sentences = {each.name: each.value for each in used_options(amounting)}, []
-    for name, value, *_ in used_options(config):
-        if name in MAY_AMOUNT and value not in (trained[name], of_recipe.get(name)):
-            sentences.append(
-                f"{name}={value} does nothing on these data: the cell trains, and counts, as {name}={trained[name]}."
-            )
-    return sentences
+    trained = {each.name: each.value for each in used_options(amounting)}
+    return [
+        f"{name}={value} does nothing on these data: the cell trains, and counts, as {name}={trained[name]}."
+        for name, value, *_ in used_options(config)
+        if name in MAY_AMOUNT and value not in (trained[name], of_recipe.get(name))
+    ]

@@ -59,7 +59,7 @@ def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]
             raise UsageError(f"plugins names {name}, which is not imported; name it on the command line.")
     # A class of the package may inherit from one of a plugin, and the other way round.
     origins = {each.__module__ for one in used for each in getattr(one, "__mro__", (one,))}
-    return {name: _imported[name] for name in sorted(set(names)) if _decides_numbers(name, origins)}
+    return {name: _imported[name] for name in names if _decides_numbers(name, origins)}
 
 
 def _decides_numbers(name: str, origins: Collection[str]) -> bool:

@@ -7,10 +7,9 @@ in an overflow or never.
 import codecs
 import math
 import os
-import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from ..errors import UsageError
 from .option import Options, option, part_name
@@ -381,18 +380,3 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise UsageError(f"{path}: this machine knows no home of its user; write the path in full.") from error
-
-
-def open_regular(path: Path | str) -> BinaryIO:
-    """Open a regular file to read its bytes, without waiting for anything.
-
-    Raises:
-        ValueError: it is a pipe, a device or a folder, which may never end; or its name holds a null character.
-        OSError: there is no such file, or it may not be read.
-    """
-    # A pipe would wait for somebody who writes into it.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise ValueError("it is not a file")
-    return os.fdopen(descriptor, "rb")

@@ -11,9 +11,7 @@ from .claims import (
 from .identity import (
     SCIENCE_VERSION,
     columns,
-    fingerprint,
     identity,
-    pretraining_identity,
 )
 from .loading import (
     StoredCell,
@@ -42,7 +40,7 @@ from .notes import (
     read_looks,
 )
 from .pretrained import PretrainedTrial, PretrainingStore
-from .records import DamagedRecordError, Row, check_folder, write_whole
+from .records import DamagedRecordError, Row, check_folder, fingerprint, write_whole
 from .store import CellStore, Predictions, StackRecord, Stored, read_cell, source_commit
 
 __all__ = (
@@ -81,7 +79,6 @@ __all__ = (
     "newest_versions",
     "no_results",
     "note_data",
-    "pretraining_identity",
     "read_cell",
     "read_curves",
     "read_environments",

@@ -4,16 +4,13 @@ An option that is added later, at its default, is no part of any finished cell's
 finished. The description beside a cell keeps every option that the cell uses, with its value.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..metrics import metrics
-from ..options import Config, plugin_hashes
-from ..options.combinations import UsedOption, is_in, own_parts, used_options
+from ..options import Config, plugin_hashes, used_options
+from ..options.combinations import UsedOption
 from ..options.config import derived
 from ..options.settings import READING
 from .records import Fields, Row
@@ -24,52 +21,34 @@ SCIENCE_VERSION = 3
 NOT_OPTIONS = ("science", "data", "plugins")
 """Fields of an identity that are no options of the cell."""
 
-OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "network.head")
-"""Options, and groups of them, that a cell's pre-training does not depend on."""
-
-OF_LABELS = ("regime",)
-"""Those among them that it depends on if it uses labels."""
-
 NULL = "null"
 """An option that is set to nothing, in a column of results."""
 PLAIN_WORD = re.compile(r"""[^,'"\\\[\]]+""")
 """A word in a list that needs no quotes."""
 
 
-def identity(config: Config, data_hash: str) -> Row:
-    """The fields that decide the numbers of a cell on the data of this hash."""
-    used = used_options(config)
-    own = own_parts(used) if config.plugins else []
-    return _fields(config, data_hash, used, own)
+def identity(config: Config, used: Sequence[UsedOption], data_hash: str) -> Row:
+    """The fields that decide the numbers of a cell, or of its pre-training, on the data of this hash: science, data,
+    plugins of which they use something, and the options that differ from their defaults.
 
-
-def pretraining_identity(config: Config, data_hash: str) -> Row:
-    """The fields that decide a cell's pre-training.
-
-    One pre-training serves every method and regime, unless it depends on labels: then it depends on the regime, and
-    with ``validation=inside`` on how many labels are left to train.
+    Args:
+        used: the options that decide them, see `used_options` and `pretraining_options`.
     """
-    used = _of_pretraining(config)
-    own = own_parts(used) if config.plugins else []
-    return _fields(config, data_hash, used, own)
-
-
-@derived
-def _of_pretraining(config: Config) -> list[UsedOption]:
-    """The options that a cell's pre-training uses: none of its method, and of labels only if it sees them."""
-    options = used_options(replace(config, method={"name": "control"}))
-    passed_over = OF_NO_PRETRAINING if config.pretrain.probe else (*OF_NO_PRETRAINING, "pretrain.probe")
-    used = [each for each in options if not is_in(each.name, passed_over)]
-    # By its pretext, or by the probes in its curves.
-    if not config.is_pretrained or not (config.pretrain.probe or config.part("pretrain").uses_labels):
-        return used
-    # The cell itself says whether anything validates, and so whether the share that does is used.
-    used += [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
-    if config.part("pretrain").uses_labels:
-        used += [each for each in options if is_in(each.name, ("network.head",))]
-    if config.regime.get("validation") == "inside":
-        used.append(UsedOption("watched from", str(config.watched_from), True))
-    return used
+    fields: Row = {"science": SCIENCE_VERSION, "data": data_hash}
+    if config.plugins:
+        watched = [each.value for each in used if each.name == "finetune.metric"]
+        code = [
+            *(each.own for each in used if each.own),
+            *(metric.function for metric in metrics() if metric.name in watched),
+        ]
+        # A plugin of which nothing is used decides nothing.
+        if hashes := plugin_hashes(config.plugins, code):
+            fields["plugins"] = hashes
+    for each in used:
+        # Defaults are left out, so that an option that is added later changes no identity.
+        if each.differs:
+            fields[each.name] = _plain(each.value)
+    return fields
 
 
 def columns(config: Config) -> Row:
@@ -116,29 +95,6 @@ def as_column(value: Any) -> Any:
         entries = [f"{name}:{as_column(each)}" for name, each in sorted(value.items())]
         return f"{{{','.join(entries)}}}"
     return NULL if value is None else value
-
-
-def fingerprint(fields: Row) -> str:
-    """16 hexadecimal digits that name these fields."""
-    text = json.dumps(fields, sort_keys=True, ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _fields(config: Config, data_hash: str, used: Sequence[UsedOption], own: Sequence[tuple[str, type[Any]]]) -> Row:
-    """The fields of an identity: science, data, plugins of the user's ``own`` parts, and the options that differ from
-    their defaults."""
-    fields: Row = {"science": SCIENCE_VERSION, "data": data_hash}
-    if config.plugins:
-        watched = [each.value for each in used if each.name == "finetune.metric"]
-        code = [*(cls for _, cls in own), *(metric.function for metric in metrics() if metric.name in watched)]
-        # A plugin of which nothing is used decides nothing.
-        if hashes := plugin_hashes(config.plugins, code):
-            fields["plugins"] = hashes
-    for each in used:
-        # Defaults are left out, so that an option that is added later changes no identity.
-        if each.differs:
-            fields[each.name] = _plain(each.value)
-    return fields
 
 
 def _plain(value: Any) -> Any:

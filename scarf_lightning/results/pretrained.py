@@ -59,7 +59,7 @@ class PretrainingStore(Store):
 
     Args:
         results: the folder of all results.
-        identity: the pre-training's fields, see `pretraining_identity`.
+        identity: the pre-training's fields, see `pretraining_options`.
         max_gb: of weights that the cache keeps in all.
     """
 

@@ -18,13 +18,14 @@ import errno
 import json
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -32,7 +33,6 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..options.checking import typed
-from ..options.settings import open_regular
 
 if TYPE_CHECKING:
     from .claims import Claim
@@ -96,7 +96,7 @@ def read_bytes(path: Path | str, size: int) -> bytes:
         OSError: it may not be read, or the file system fails. The record may be whole.
     """
     try:
-        with open_regular(path) as file:
+        with _open_regular(path) as file:
             content = file.read(size + 1)
         if len(content) > size:
             raise ValueError(f"it is larger than {size:,} bytes")
@@ -107,6 +107,21 @@ def read_bytes(path: Path | str, size: int) -> bytes:
         raise DamagedRecordError(f"{Path(path).name} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise DamagedRecordError(f"{Path(path).name} cannot be read: {error}") from error
+
+
+def _open_regular(path: Path | str) -> BinaryIO:
+    """Open a regular file to read its bytes, without waiting for anything.
+
+    Raises:
+        ValueError: it is a pipe, a device or a folder, which may never end; or its name holds a null character.
+        OSError: there is no such file, or it may not be read.
+    """
+    # A pipe would wait for somebody who writes into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ValueError("it is not a file")
+    return os.fdopen(descriptor, "rb")
 
 
 @contextmanager
@@ -455,6 +470,11 @@ def _check_size(folder: Path, table: Row, name: str) -> None:
         raise DamagedRecordError(f"{name} is missing") from None
     if size != table["files"][name]:
         raise DamagedRecordError(f"{name} is torn")
+
+
+def fingerprint(fields: Row) -> str:
+    """16 hexadecimal digits that name these fields."""
+    return _seal(fields)[:16]
 
 
 def _seal(content: Row) -> str:

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import PROBES, metrics
 from .claims import Claim, claim, folder_time
-from .identity import fingerprint
 from .records import (
     LARGE,
     PREDICTIONS,
@@ -46,6 +45,7 @@ from .records import (
     as_safetensors,
     check_contents,
     fields_of,
+    fingerprint,
     read_file,
     read_json,
     read_record,

@@ -30,7 +30,7 @@ from ..errors import UsageError, counted
 from ..machine import without_garbage_collection
 from ..options import Config
 from ..options.axes import distinguishing_names, group_of
-from ..options.combinations import check_target, fit_to_data, fit_to_target
+from ..options.combinations import check_target, fit_to_data, fit_to_target, pretraining_options, used_options
 from ..options.plugins import check_loggers
 from ..options.settings import FitSettings
 from ..results import (
@@ -47,7 +47,6 @@ from ..results import (
     identity,
     is_claimed,
     known_data,
-    pretraining_identity,
     read_cell,
     read_failure,
 )
@@ -151,14 +150,14 @@ class Cell:
     def key(self) -> str:
         """Equal for equal cells. It needs no data, unlike the fingerprint."""
         # The name of the data takes the place of their hash.
-        return fingerprint(identity(self.config, self.source.key))
+        return fingerprint(identity(self.config, used_options(self.config), self.source.key))
 
     @cached_property
     def shared(self) -> object:
         """What cells of the same job have in common: their pre-training, or nothing but the cell itself."""
         # Without a cache nothing is shared.
         if self.config.is_pretrained and self.config.cache.max_gb:
-            return fingerprint(pretraining_identity(self.config, self.source.key))
+            return fingerprint(identity(self.config, pretraining_options(self.config), self.source.key))
         return self
 
     @cached_property
@@ -197,25 +196,24 @@ class Cell:
     def locate(self, data: KnownData | None) -> None:
         """Find its places in the store, by what is known of its data. What does nothing on them, as a corruption of no
         feature, is taken out of its configuration first."""
-        if data == self.data:
+        if data is None or data == self.data:
             return
-        self.data, self.store, self.pretraining = data, None, None
-        if data is None:
-            return
+        self.data = data
         # A table of unknown width counts as wide: no corruption is taken for one without effect by a guess.
         config = fit_to_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
         # A note may lack the kind of target. The cell then keeps all of its options.
         if data.kind is not None:
             config = fit_to_target(config, KINDS[data.kind])
-        self.store = CellStore(self.results, identity(config, data.hash))
+        used = used_options(config)
         if config.is_pretrained and config.cache.max_gb:
-            fields = pretraining_identity(config, data.hash)
+            of_pretraining = pretraining_options(config)
+            fields = identity(config, of_pretraining, data.hash)
             self.pretraining = PretrainingStore(self.results, fields, config.cache.max_gb)
+        self.store = CellStore(self.results, identity(config, used, data.hash))
 
     def learn(self, table: "Table") -> None:
         """Find its places in the store, by data that were read."""
-        kind = table.target.name
-        self.locate(KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, kind))
+        self.locate(KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name))
 
 
 def distinct(cells: Iterable[Cell]) -> list[Cell]:
@@ -227,10 +225,10 @@ def distinct(cells: Iterable[Cell]) -> list[Cell]:
     return [max(each, key=lambda cell: cell.config.trials) for each in equal.values()]
 
 
-def stores_of(cells: Iterable[Cell]) -> Sequence[Store]:
+def stores_of(cells: Iterable[Cell]) -> Iterable[Store]:
     """The places of cells and of their pre-trainings, of which several cells may have one."""
     places = chain.from_iterable((cell.store, cell.pretraining) for cell in cells)
-    return list({store.folder: store for store in places if store}.values())
+    return {store.folder: store for store in places if store}.values()
 
 
 def named(cells: list[Cell]) -> list[Cell]:
@@ -260,12 +258,9 @@ def survey(cells: Sequence[Cell]) -> Sequence[Cell]:
     with _one_survey:
         for cell in cells:
             cell.locate(data(cell.results, cell.source))
-            stored = Stored()
-            if cell.folder is not None:
-                stored = read_cell(cell.folder, hashes=cell.config.keep_weights)
-            # Whole, because another thread may read it.
-            cell.stored = stored
-            is_whole = stored.description and not stored.damaged
+            # At once, because another thread may read it.
+            cell.stored = read_cell(cell.folder, hashes=cell.config.keep_weights) if cell.folder else Stored()
+            is_whole = cell.stored.description and not cell.stored.damaged
             state, failure = State.RUNNING, None
             if is_whole and not cell.missing:
                 state = State.FINISHED
@@ -335,9 +330,11 @@ def refuse(sentences: Sequence[str]) -> None:
 
 def make_ready(cells: Sequence[Cell], number: int) -> None:
     """Check the parts of cells, which are left to train of so many, and make their folders of results."""
-    what = f"{len(cells)} of {counted(number, 'cell')} to train"
-    # Imports make many objects and no garbage.
-    with doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
+    with (
+        doing(f"{len(cells)} of {counted(number, 'cell')} to train; importing torch and Lightning"),
+        # Imports make many objects and no garbage.
+        without_garbage_collection(),
+    ):
         check_parts(cells)
     # A folder that is made here is not left behind by a run that the checks refuse.
     for results in {cell.results for cell in cells}:

@@ -16,7 +16,7 @@ from ..engine.stack import Stack
 from ..errors import UsageError, counted
 from ..methods import Method, MethodResult
 from ..options import Config
-from ..options.combinations import own_parts, used_options
+from ..options.combinations import used_options
 from ..results import Predictions, Row, StackRecord, source_commit
 from ..version import __version__
 
@@ -120,7 +120,7 @@ class TrainedStack:
             UsageError: all of them have.
         """
         lost = [row for row in rows if row["diverged"]]
-        own = ", ".join(f"{axis}={cls.name}" for axis, cls in own_parts(used_options(self.config)))
+        own = ", ".join(f"{each.axis}={each.value}" for each in used_options(self.config) if each.own)
         if not lost or not own:
             return []
         sentence = (

@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..metrics import METRICS, Metric, metrics
 from ..options import Config
 from ..options.axes import BASES, classes, parts
-from ..options.combinations import own_parts, used_options
+from ..options.combinations import used_options
 from ..options.plugins import load_plugins
 from .bench import (
     N_ROWS,
@@ -80,7 +80,7 @@ def check_used(configs: Iterable[Config]) -> list[str]:
     """
     verdicts = dict[Verdict, None]()
     for config in configs:
-        verdicts |= {check_part(cls, axis): None for axis, cls in own_parts(used_options(config))}  # type: ignore[arg-type]
+        verdicts |= {check_part(each.own, each.axis): None for each in used_options(config) if each.own}  # type: ignore[arg-type]
         verdicts |= {check_metric(metric): None for plugin in config.plugins for metric in _metrics_of(plugin)}
     for verdict in verdicts:
         if verdict.fault is not None:

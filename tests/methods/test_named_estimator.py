@@ -15,8 +15,8 @@ from scarf_lightning.data.trials import Few
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods.named_estimator import NamedEstimator
-from scarf_lightning.results import columns, fingerprint, identity
-from tests.cells import DATA_HASH
+from scarf_lightning.results import columns, fingerprint
+from tests.cells import DATA_HASH, identity_of
 from tests.composing import config_of
 from tests.methods.libraries import BALANCED, PLAIN, assert_it_is_its_librarys
 from tests.stacks import MakeStack
@@ -115,7 +115,7 @@ def test_what_does_not_serve_the_target_is_refused(
 
 def test_its_name_and_its_options_are_its_identity() -> None:
     def name_of(*options: str) -> str:
-        return fingerprint(identity(config_of("method=sklearn", f"method.estimator={SVC}", *options), DATA_HASH))
+        return fingerprint(identity_of(config_of("method=sklearn", f"method.estimator={SVC}", *options), DATA_HASH))
 
     both = "method.options={C:2,kernel:rbf}"
     other = "method.estimator=sklearn.naive_bayes.GaussianNB"

@@ -19,7 +19,7 @@ from scarf_lightning.options.combinations import (
 )
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
-from scarf_lightning.results import identity
+from tests.cells import identity_of
 from tests.composing import (
     config_of,
     default_choice,
@@ -302,7 +302,7 @@ class TestEmptySelections:
 
             counts_as = config if mask.any() else replace(config, corruption={"name": "none"})
             assert (amounting.corruption == {"name": "none"}) == (not mask.any())
-            assert identity(amounting, "") == identity(counts_as, "")
+            assert identity_of(amounting, "") == identity_of(counts_as, "")
             said = [sentence.partition(" does nothing ")[0] for sentence in no_effect_sentences(config, amounting, {})]
             assert said == ([] if mask.any() else [f"corruption={name}"])
 

@@ -14,8 +14,7 @@ from scarf_lightning.options import build_parts, parts, read
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.plugins import load_plugins, plugin_hashes
 from scarf_lightning.options.settings import PretrainSettings
-from scarf_lightning.results import identity, pretraining_identity
-from tests.cells import DATA_HASH
+from tests.cells import DATA_HASH, identity_of, pretraining_identity_of
 from tests.composing import config_of
 
 MODULE = """
@@ -83,8 +82,8 @@ def test_a_part_has_its_options_and_belongs_to_cells_that_use_it(plugin: Path) -
     corruption: Any = build_parts(config).pretext.corruption  # type: ignore[union-attr]
     assert (corruption.name, corruption.factor, corruption.rate) == ("halved", 0.25, 0.6)
     assert sys.path == before
-    assert identity(replace(alone, plugins=(plugin.stem,)), DATA_HASH) == identity(alone, DATA_HASH)
-    for of_cell in (identity(config, DATA_HASH), pretraining_identity(config, DATA_HASH)):
+    assert identity_of(replace(alone, plugins=(plugin.stem,)), DATA_HASH) == identity_of(alone, DATA_HASH)
+    for of_cell in (identity_of(config, DATA_HASH), pretraining_identity_of(config, DATA_HASH)):
         assert list(of_cell["plugins"]) == [plugin.stem]
     values["corruption"] = {"name": "halved", "fcator": 1}
     with pytest.raises(
@@ -177,8 +176,8 @@ def test_a_configuration_imports_no_module_that_nobody_named(plugin: Path) -> No
 
     config = read(values)
     with pytest.raises(UsageError, match=rf"^plugins names {plugin.stem}, which is not imported; "):
-        identity(config, DATA_HASH)
+        identity_of(config, DATA_HASH)
     assert plugin.stem not in sys.modules
 
     load_plugins([plugin.stem])
-    assert identity(config, DATA_HASH) == identity(config_of(), DATA_HASH)
+    assert identity_of(config, DATA_HASH) == identity_of(config_of(), DATA_HASH)

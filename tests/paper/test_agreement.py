@@ -9,8 +9,8 @@ import pytest
 from paper.agreement import rows_by_reading, write_note
 from paper.published import published_accuracy
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
-from scarf_lightning.results import CellStore, identity
-from tests.cells import some_record
+from scarf_lightning.results import CellStore
+from tests.cells import identity_of, some_record
 from tests.paper.test_paper_report import defaults
 from tests.reporting.store import described, some_competitor
 
@@ -19,7 +19,7 @@ LONG = "pretrain.validate_every=10"
 
 def leave(results: Path, *overrides: str, id: int, first: float) -> None:
     config = some_competitor(*overrides)
-    store = CellStore(results, identity(config, f"{id:064}"))
+    store = CellStore(results, identity_of(config, f"{id:064}"))
     store.describe(dataset=f"d{id}", dataset_id=id, source="", **described(config))
     store.add(some_record(range(3), first=first, pretrained=config.pretrain.name != "none"))
 

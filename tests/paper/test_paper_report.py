@@ -9,8 +9,8 @@ from paper.published import UNSCALED_IN_PAPER, published_accuracy
 from paper.report import Competitor, defaults_of, paper_cells, paper_section
 from scarf_lightning.reporting.blocks import Picture, Section, Table
 from scarf_lightning.reporting.cell_results import CellResults, cells_of_folder, read_results
-from scarf_lightning.results import CellStore, Row, columns, identity
-from tests.cells import some_record
+from scarf_lightning.results import CellStore, Row, columns
+from tests.cells import identity_of, some_record
 from tests.composing import CONF, yaml
 from tests.reporting.store import described, fill_store, some_competitor
 
@@ -69,7 +69,7 @@ def test_the_cells_with_the_papers_settings_are_compared(filled: tuple[CellResul
 def leave(results: Path, *overrides: str, id: int, data: str = "a" * 64) -> CellResults:
     """Results of the folder once a cell with SCARF and these options is in it."""
     config = some_competitor("pretrain=scarf", *overrides)
-    store = CellStore(results, identity(config, data))
+    store = CellStore(results, identity_of(config, data))
     store.describe(dataset=f"d{id}", dataset_id=id, source="", **described(config))
     store.add(some_record(range(2)))
     return read_results(cells_of_folder(results)[0])

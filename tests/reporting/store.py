@@ -11,8 +11,8 @@ import pandas as pd
 
 from paper.published import UNSCALED_IN_PAPER, published_accuracy, published_epochs
 from scarf_lightning.options import Config
-from scarf_lightning.results import CellStore, Predictions, StackRecord, columns, identity
-from tests.cells import OF_WDBC, some_record
+from scarf_lightning.results import CellStore, Predictions, StackRecord, columns
+from tests.cells import OF_WDBC, identity_of, some_record
 from tests.composing import config_of
 
 PRETRAINS = ("none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc")
@@ -65,7 +65,7 @@ def fill_store(
             for id in ids:
                 scaling = "none" if id in UNSCALED_IN_PAPER else "zscore"
                 config = some_competitor(f"regime={regime}", f"pretrain={pretrain}", f"scaling={scaling}")
-                store = CellStore(results, identity(config, f"{id:064x}"))
+                store = CellStore(results, identity_of(config, f"{id:064x}"))
                 mean = accuracy[regime, id, pretrain, "control"]
                 accuracies = np.clip(random.normal(mean, SPREAD, trials), 0, 1)
                 name = (names or {}).get(id, f"dataset-{id}")

@@ -23,10 +23,10 @@ from scarf_lightning.reporting.cell_results import (
     narrowed,
     read_results,
 )
-from scarf_lightning.results import CellStore, Predictions, fingerprint, identity
+from scarf_lightning.results import CellStore, Predictions, fingerprint
 from scarf_lightning.verdicts import Verdict, error_parts, judge
 from scarf_lightning.verdicts.trials import NOT_KEPT, difference_of
-from tests.cells import some_config, some_record
+from tests.cells import identity_of, some_config, some_record
 from tests.reporting.cell_results import results_of
 from tests.reporting.store import described
 from tests.verdicts.worlds import judged
@@ -44,7 +44,7 @@ def leave(
 ) -> CellStore:
     """A cell in the store with these trials."""
     config = some_config(**chosen)
-    store = CellStore(results, identity(config, data))
+    store = CellStore(results, identity_of(config, data))
     columns = [{"name": column, "categories": None}]
     store.describe(dataset=name, dataset_id=1510, source=source, **described(config) | {"columns": columns})
     if trials:
@@ -153,7 +153,7 @@ def test_versions_of_a_table_are_one_dataset_and_other_tables_of_its_name_are_ot
     cells, _, sentences = cells_of_folder(tmp_path / "versions")
     others, _, none = cells_of_folder(tmp_path / "tables")
 
-    newest = tmp_path / "versions" / fingerprint(identity(some_config(), "a" * 64))
+    newest = tmp_path / "versions" / fingerprint(identity_of(some_config(), "a" * 64))
     assert [(cell.axes["dataset"], cell.folder) for cell in cells] == [("wdbc", newest)]
     (sentence,) = sentences
     assert sentence.startswith("Left out: 1 cell of ")

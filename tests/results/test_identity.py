@@ -24,8 +24,8 @@ from scarf_lightning.options.settings import (
     PathSettings,
     TrainerSettings,
 )
-from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
-from tests.cells import DATA_HASH
+from scarf_lightning.results import columns, fingerprint
+from tests.cells import DATA_HASH, identity_of, pretraining_identity_of
 from tests.composing import config_of
 
 PINNED = {
@@ -65,7 +65,7 @@ OF_THE_RUN = {
 
 
 def name_of(config: Config, data_hash: str = DATA_HASH) -> str:
-    return fingerprint(identity(config, data_hash))
+    return fingerprint(identity_of(config, data_hash))
 
 
 def with_value(config: Config, name: str, value: Any) -> Config:
@@ -118,7 +118,7 @@ def of_classes(overrides: str) -> Config:
 
 def test_pinned_fingerprints_stay() -> None:
     found = {
-        overrides: (name_of(config), fingerprint(pretraining_identity(config, DATA_HASH)))
+        overrides: (name_of(config), fingerprint(pretraining_identity_of(config, DATA_HASH)))
         for overrides in PINNED
         for config in [of_classes(overrides)]
     }
@@ -155,7 +155,7 @@ class TestAnOptionThatIsAddedLater:
         assert "later" in options_of(cls)
 
         for overrides, config in configs.items():
-            found = name_of(config), fingerprint(pretraining_identity(config, DATA_HASH))
+            found = name_of(config), fingerprint(pretraining_identity_of(config, DATA_HASH))
             assert found == PINNED[overrides]
 
         usual = deepcopy(configs[""])
@@ -209,7 +209,7 @@ def test_every_scientific_option_is_part_of_the_identity() -> None:
         changed = with_value(config, name, another(known, value))
 
         assert name_of(changed) != name_of(config), name
-        assert name in identity(changed, DATA_HASH) or name in identity(config, DATA_HASH)
+        assert name in identity_of(changed, DATA_HASH) or name in identity_of(config, DATA_HASH)
 
 
 def test_no_option_of_the_run_is_part_of_the_identity_but_the_precision() -> None:
@@ -299,7 +299,7 @@ def test_a_pretraining_is_shared_and_one_that_uses_labels_by_those_of_the_same_l
     one: str, other: str, is_same: bool
 ) -> None:
     first, second = (
-        fingerprint(pretraining_identity(config_of(*(() if "scarf" in each else AWARE.split()), *each.split()), ""))
+        fingerprint(pretraining_identity_of(config_of(*(() if "scarf" in each else AWARE.split()), *each.split()), ""))
         for each in (one, other)
     )
     assert (first == second) is is_same

@@ -10,8 +10,16 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.results import CellStore, PretrainingStore, identity, pretraining_identity, read_cell
-from tests.cells import DATA_HASH, OF_WDBC, some_config, some_pretrained, some_record
+from scarf_lightning.results import CellStore, PretrainingStore, read_cell
+from tests.cells import (
+    DATA_HASH,
+    OF_WDBC,
+    identity_of,
+    pretraining_identity_of,
+    some_config,
+    some_pretrained,
+    some_record,
+)
 from tests.processes import in_the_way
 
 pytestmark = pytest.mark.slow
@@ -23,7 +31,7 @@ FILE_EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.uti
 
 def train_cell(results: Path, trained: Path) -> list[int]:
     """Add the trials that a cell lacks, one a stack; their numbers, each in ``trained`` before it is added."""
-    store = CellStore(results, identity(some_config(), DATA_HASH))
+    store = CellStore(results, identity_of(some_config(), DATA_HASH))
     with store.claim() as claim:
         assert claim is not None
         store.mend()
@@ -38,7 +46,7 @@ def train_cell(results: Path, trained: Path) -> list[int]:
 
 def pretrain(results: Path, trained: Path) -> list[int]:
     """Add the trials that a pre-training lacks."""
-    store = PretrainingStore(results, pretraining_identity(some_config(), DATA_HASH), 1.0)
+    store = PretrainingStore(results, pretraining_identity_of(some_config(), DATA_HASH), 1.0)
     with store.claim() as claim:
         missing = store.missing(range(N_TRIALS))
         for trial in missing:

@@ -11,8 +11,8 @@ import pytest
 from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.reporting.cell_results import cells_of_folder
-from scarf_lightning.results import CellStore, columns, few_steps_note, identity, load
-from tests.cells import DATA_HASH, described, some_config, some_record
+from scarf_lightning.results import CellStore, columns, few_steps_note, load
+from tests.cells import DATA_HASH, described, identity_of, some_config, some_record
 from tests.results.sealing import close
 
 REQUIRED = [
@@ -30,7 +30,7 @@ def store(
 ) -> CellStore:
     """A cell with these trials in a results folder."""
     config = some_config(**chosen)
-    cell = CellStore(results, identity(config, DATA_HASH))
+    cell = CellStore(results, identity_of(config, DATA_HASH))
     described(cell, dataset_id=dataset_id, options=columns(config))
     cell.add(some_record(trials, pretrained=config.pretrain.name != "none"))
     return cell
@@ -84,7 +84,7 @@ def test_types_serve_for_calculation_also_where_values_are_missing(results: Path
 
 
 def test_metrics_of_another_kind_of_target_have_no_column(results: Path) -> None:
-    of_numbers = CellStore(results, identity(some_config(seed=4), DATA_HASH))
+    of_numbers = CellStore(results, identity_of(some_config(seed=4), DATA_HASH))
     described(of_numbers, dataset="houses", dataset_id=None, target=Number("price"))
     of_numbers.add(some_record([0], rmse=2.0))
     every = load(results)
@@ -111,7 +111,7 @@ def test_a_folder_without_results_is_named(state: str, tmp_path: Path) -> None:
 
 def start(results: Path) -> None:
     """A cell without a trial."""
-    described(CellStore(results, identity(some_config(seed=5), DATA_HASH)))
+    described(CellStore(results, identity_of(some_config(seed=5), DATA_HASH)))
 
 
 def test_a_cell_of_another_schema_is_left_out(results: Path) -> None:

@@ -15,12 +15,11 @@ from scarf_lightning.results import (
     CellStore,
     columns,
     described_cells,
-    identity,
     load,
     newest_versions,
 )
 from scarf_lightning.results.records import SCHEMA_VERSION
-from tests.cells import described, some_config, some_record
+from tests.cells import described, identity_of, some_config, some_record
 from tests.results.sealing import reseal
 
 A, B, C = (letter * 64 for letter in "abc")
@@ -49,7 +48,7 @@ def leave(
 ) -> str:
     """A cell in the store, written on this day of a month; its fingerprint."""
     config = some_config(**chosen)
-    fields = identity(config, data) | {"science": science} | ({"plugins": plugins} if plugins else {})
+    fields = identity_of(config, data) | {"science": science} | ({"plugins": plugins} if plugins else {})
     store = CellStore(results, fields | (more_options or {}))
     described(
         store,

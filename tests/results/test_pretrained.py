@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import PretrainedTrial, PretrainingStore, pretraining_identity
+from scarf_lightning.results import PretrainedTrial, PretrainingStore
 from scarf_lightning.results.claims import claim
 from scarf_lightning.results.pretrained import GIGABYTE, WEIGHTS, evict
 from scarf_lightning.results.records import UNFINISHED
-from tests.cells import DATA_HASH, some_config, some_pretrained
+from tests.cells import DATA_HASH, pretraining_identity_of, some_config, some_pretrained
 
 
 def make(results: Path, max_gb: float = 1.0, **chosen: Any) -> PretrainingStore:
-    return PretrainingStore(results, pretraining_identity(some_config(**chosen), DATA_HASH), max_gb)
+    return PretrainingStore(results, pretraining_identity_of(some_config(**chosen), DATA_HASH), max_gb)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from safetensors.numpy import load_file
 
-from scarf_lightning.results import CellStore, fingerprint, identity
+from scarf_lightning.results import CellStore, fingerprint
 from scarf_lightning.results.records import SCHEMA_VERSION, UNFINISHED, WEIGHTS
 from scarf_lightning.results.store import Description, read_cell
-from tests.cells import DATA_HASH, described, some_config, some_record
+from tests.cells import DATA_HASH, described, identity_of, some_config, some_record
 from tests.results.sealing import close, flip, reseal
 
 FILES = ["curves.parquet", "environment.json", "preprocessing.safetensors", "trials.json"]
@@ -19,7 +19,7 @@ FILES = ["curves.parquet", "environment.json", "preprocessing.safetensors", "tri
 
 @pytest.fixture
 def cell(tmp_path: Path) -> CellStore:
-    return CellStore(tmp_path / "results", identity(some_config(), DATA_HASH))
+    return CellStore(tmp_path / "results", identity_of(some_config(), DATA_HASH))
 
 
 def rows(cell: CellStore) -> list[dict[str, Any]]:
@@ -92,14 +92,14 @@ def test_trials_of_several_stacks_are_one_list_in_order_each_once_of_the_first_s
 
     assert rows(cell) == sorted((row for record in records for row in record.rows), key=lambda row: row["trial"])
     assert cell.missing(range(7)) == [2, 4]
-    assert CellStore(cell.results, identity(some_config(seed=1), DATA_HASH)).missing([0]) == [0]
+    assert CellStore(cell.results, identity_of(some_config(seed=1), DATA_HASH)).missing([0]) == [0]
 
     cell.add(some_record([1, 2], first=0.7))
     assert [row["accuracy"] for row in rows(cell)] == [0.5, 0.51, 0.72, 0.53, 0.55, 0.56]
 
 
 def foreign(cell: CellStore) -> CellStore:
-    other = CellStore(cell.results, identity(some_config(seed=1), DATA_HASH))
+    other = CellStore(cell.results, identity_of(some_config(seed=1), DATA_HASH))
     described(other)
     other.add(some_record([0]))
     return other

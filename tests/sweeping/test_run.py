@@ -25,7 +25,6 @@ from scarf_lightning.results import (
     LostClaimError,
     PretrainingStore,
     load,
-    pretraining_identity,
     read_failure,
 )
 from scarf_lightning.sweeping.cell import Cell, survey
@@ -33,7 +32,7 @@ from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
 from scarf_lightning.sweeping.launchers import launch_by
 from scarf_lightning.sweeping.run import run
-from tests.cells import DATA_HASH, finish, some_cell, some_pretrained
+from tests.cells import DATA_HASH, finish, pretraining_identity_of, some_cell, some_pretrained
 from tests.launching import FakeLauncher, Train
 
 RESULTS = Path("results")
@@ -181,7 +180,7 @@ class TestForce:
         asked = [*methods("control", "probe"), some_cell("pretrain=none", pretrain="none")]
         cells = [replace(cell, config=replace(cell.config, force=True)) for cell in asked]
         stores = [finish(cell, device="first") for cell in cells]
-        pretraining = PretrainingStore(RESULTS, pretraining_identity(cells[0].config, DATA_HASH), 1.0)
+        pretraining = PretrainingStore(RESULTS, pretraining_identity_of(cells[0].config, DATA_HASH), 1.0)
         pretraining.add([some_pretrained(0)])
         stacks = [stack for store in stores for stack in (store.folder / "stacks").iterdir()]
 

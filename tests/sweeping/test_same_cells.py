@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from scarf_lightning.results.identity import fingerprint, identity, pretraining_identity
+from scarf_lightning.results import fingerprint
 from scarf_lightning.sweeping.cell import Cell
+from tests.cells import identity_of, pretraining_identity_of
 from tests.composing import ROOT, request_of
 
 FIXED_LENGTH = "finetune.folds=null"
@@ -61,9 +62,9 @@ def digest(cells: Iterable[Cell]) -> tuple[int, str]:
     for cell in cells:
         config, dataset = cell.config, cell.config.dataset
         data = f"{dataset.source} {dataset.id} None {dataset.drop} {config.pretrain.drop} {config.trials}"
-        fields = [identity(config, data)]
+        fields = [identity_of(config, data)]
         if config.is_pretrained:
-            fields.append(pretraining_identity(config, data))
+            fields.append(pretraining_identity_of(config, data))
         lines.add(" ".join(map(fingerprint, fields)))
     return len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 

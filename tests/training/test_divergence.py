@@ -10,7 +10,8 @@ import torch
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack_modules import Finetuning, Pretraining
 from scarf_lightning.metrics import metrics
-from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
+from scarf_lightning.results import PretrainingStore, StackRecord
+from tests.cells import pretraining_identity_of
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.short_training import short, trained
@@ -48,7 +49,7 @@ def test_a_trial_that_diverges_says_so_and_the_others_are_kept(
     phase: str, kind: type[Any], wdbc: Table, diverging: Any, tmp_path: Path
 ) -> None:
     config = short(config_of("keep_weights=true"))
-    cache = PretrainingStore(tmp_path, pretraining_identity(config, wdbc.hash), max_gb=1)
+    cache = PretrainingStore(tmp_path, pretraining_identity_of(config, wdbc.hash), max_gb=1)
     calm = trained(config, wdbc, trials=TRIALS)
     diverging(kind)
 

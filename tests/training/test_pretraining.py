@@ -12,7 +12,8 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fit import Fit
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config
-from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
+from scarf_lightning.results import PretrainingStore, StackRecord
+from tests.cells import pretraining_identity_of
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.short_training import short, trained
@@ -23,14 +24,14 @@ Find = Callable[[Config], PretrainingStore]
 @pytest.fixture
 def cache(tmp_path: Path, wdbc: Table) -> Find:
     """Where the pre-training of a cell is."""
-    return lambda config: PretrainingStore(tmp_path, pretraining_identity(short(config), wdbc.hash), max_gb=1)
+    return lambda config: PretrainingStore(tmp_path, pretraining_identity_of(short(config), wdbc.hash), max_gb=1)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory, wdbc: Table) -> tuple[Path, StackRecord]:
     """A folder with the pre-trainings of trials 0 and 1, and the record of the cell that left them; only read."""
     folder, config = tmp_path_factory.mktemp("filled"), config_of()
-    store = PretrainingStore(folder, pretraining_identity(short(config), wdbc.hash), max_gb=1)
+    store = PretrainingStore(folder, pretraining_identity_of(short(config), wdbc.hash), max_gb=1)
     return folder, trained(config, wdbc, cache=store)
 
 
