@@ -329,7 +329,8 @@ def refuse(sentences: Sequence[str]) -> None:
 
 
 def make_ready(cells: Sequence[Cell], number: int) -> None:
-    """Check the parts of cells, which are left to train of so many, and make their folders of results."""
+    """Check the parts of cells, which are left to train of so many, and make their folders of results. With ``force``
+    what they have is set aside."""
     with (
         doing(f"{len(cells)} of {counted(number, 'cell')} to train; importing torch and Lightning"),
         # Imports make many objects and no garbage.
@@ -339,18 +340,16 @@ def make_ready(cells: Sequence[Cell], number: int) -> None:
     # A folder that is made here is not left behind by a run that the checks refuse.
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=True)
+    if cells[0].config.force:
+        for store in stores_of(cells):
+            if store.folder.exists() and (sentence := store.clear("force=true trains it again")):
+                screen(stderr=True).say(sentence)
+        survey(cells)
     for cell in cells:
         # Only failures of this run are counted, and what has failed earlier is tried once more.
         if cell.state is State.FAILED:
             forget_failure(cell.results, cell.key)
             cell.state = State.WAITING
-
-
-def clear(cells: Sequence[Cell]) -> None:
-    """Set aside the results and pre-trainings of surveyed cells, and say so."""
-    for store in stores_of(cells):
-        if store.folder.exists() and (sentence := store.clear("force=true trains it again")):
-            screen(stderr=True).say(sentence)
 
 
 def failures(cells: Sequence[Cell]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from ..errors import UnfinishedError, UsageError, explained
 from ..results import check_folder
 from ..screen import screen
-from .cell import Cell, Job, State, check_parts, clear, failures, make_ready, plan_jobs, planned, survey, unfinished
+from .cell import Cell, Job, State, failures, make_ready, plan_jobs, planned, survey, unfinished
 from .expand import ExpandedSweep
 from .launchers import Detached
 from .workers import Launch, LoadTraining, Tell, Workers, crew
@@ -58,15 +58,10 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
         show.plan(cells, request, planned(cells))
         return cells
     survey(cells)
-    if options.force:
-        # What is finished stays where it is if the run is refused.
-        check_parts(cells)
-        clear(cells)
-        survey(cells)
-    left = unfinished(cells)
+    left = cells if options.force else unfinished(cells)
     # Finished trials are never trained again unasked, so their networks cannot be had.
     lost = [cell.label for cell in cells if cell.lacks_weights]
-    if lost:
+    if lost and not options.force:
         raise UsageError(f"{'; '.join(lost)}: finished trials have no weights; force=true trains them again.")
     problems = list[str]()
     if left:

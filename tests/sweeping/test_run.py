@@ -206,6 +206,16 @@ class TestForce:
         assert "is being trained by another process and is left alone" in capsys.readouterr().err
         assert not Path("results/set_aside").exists()
 
+    @pytest.mark.parametrize("wrong", [{"workers": 2}, {"method": {"name": "control", "depth": 9}}])
+    def test_a_run_that_is_refused_leaves_what_is_finished(self, wrong: dict[str, Any]) -> None:
+        (cell,) = seeds(0, force=True, **wrong)
+        store = finish(cell)
+
+        # FakeLauncher starts processes itself.
+        with pytest.raises(UsageError):
+            ran([cell])
+        assert store.missing([0, 1]) == []
+
 
 class TestPlan:
     def test_it_trains_nothing_and_says_what_there_is_to_do(self, capsys: pytest.CaptureFixture[str]) -> None:
