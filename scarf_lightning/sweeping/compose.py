@@ -205,9 +205,8 @@ class Composer:
     def _configure(self, overrides: Overrides) -> Setting:
         choices, given, lacking = tuple(filter(_is_choice, overrides)), parsed(overrides), {}
         try:
-            sections = OmegaConf.create(self._composed(choices))
             # In a struct a value is put in only where there is an option.
-            OmegaConf.set_struct(sections, True)
+            sections = OmegaConf.create(self._composed(choices), flags={"struct": True})
             for line, override in zip(overrides, given, strict=True):
                 try:
                     if line not in choices:
@@ -275,9 +274,10 @@ def search_path(config_dir: str | Path | None) -> list[str]:
     """
     if config_dir is None:
         return []
-    if not Path(config_dir).is_dir():
+    folder = Path(config_dir).absolute()
+    if not folder.is_dir():
         raise UsageError(f"--config-dir: there is no folder {config_dir}; it has files such as logger/NAME.yaml.")
-    return [f"hydra.searchpath=[{hydra_text(str(Path(config_dir).absolute()))}]"]
+    return [f"hydra.searchpath=[{hydra_text(str(folder))}]"]
 
 
 def usage_error(error: BaseException) -> UsageError:

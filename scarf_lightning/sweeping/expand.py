@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,6 @@ EXPANDING = ("vary", "max_cells")
 """Options that say how cells are made of a command line, and are no part of one."""
 TABLES = ("dataset", "dataset.path")
 """Axes of tables, each of which has a base of its own."""
-OF_SEEDS = (
-    "Each seed is a cell of its own. The repeats of one number are its trials, which differ in split, initialisation "
-    "and batches: trials=N."
-)
 MOST_VALUES = 100_000
 """Of an axis."""
 
@@ -37,7 +33,7 @@ class ExpandedSweep:
     """The cells that a command line stands for.
 
     Attributes:
-        composed: the cells as they were composed, at least one.
+        cells: at least one; equal ones once, with the names that they have in this run.
         sweep: the file that names them, if there is one.
         left_out: sentences on combinations that do not go together.
         notes: sentences on what a user may have meant otherwise.
@@ -45,17 +41,12 @@ class ExpandedSweep:
         usual: the axis columns of the usual cell, which has no overrides.
     """
 
-    composed: list[Cell]
+    cells: list[Cell]
     sweep: SweepFile | None = None
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
     arguments: Sequence[str] = ()
     usual: Mapping[str, Any] | None = None
-
-    @cached_property
-    def cells(self) -> list[Cell]:
-        """Equal cells once, with the names that they have in this run. A cell whose data are no table is refused."""
-        return named(distinct(self.composed))
 
 
 def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
@@ -86,8 +77,13 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     config = cells[0].config
     if (config.vary, config.max_cells, bool(config.sweeps)) != (usual.vary, usual.max_cells, sweep is not None):
         raise UsageError("sweeps=NAME, vary and max_cells belong on the command line, and not in a file of options.")
-    notes = [OF_SEEDS] if len(given.get("seed", ())) > 1 else []
-    return ExpandedSweep(cells, sweep, list(dict.fromkeys(left_out)), notes, arguments, columns(usual))
+    notes = []
+    if len(given.get("seed", ())) > 1:
+        notes.append(
+            "Each seed is a cell of its own. The repeats of one number are its trials, which differ in split, "
+            "initialisation and batches: trials=N."
+        )
+    return ExpandedSweep(named(distinct(cells)), sweep, list(dict.fromkeys(left_out)), notes, arguments, columns(usual))
 
 
 def _axes(arguments: Sequence[str]) -> Axes:
@@ -99,6 +95,9 @@ def _axes(arguments: Sequence[str]) -> Axes:
     axes = {}
     for override in parsed(arguments):
         line = str(override.input_line)
+        # They make no cell.
+        if override.is_hydra_override():
+            continue
         # As the user wrote it, since it becomes the cell's label.
         lines = [line]
         if override.is_sweep_override():
@@ -124,9 +123,9 @@ def _combinations(given: Axes, sweep: SweepFile | None, composer: Composer) -> l
         UsageError: they are more than ``max_cells``.
     """
     made = list[Overrides]()
-    for block in sweep.blocks() if sweep else [{}]:
-        written = _axes([f"{axis}={_text(values)}" for axis, values in block.items()])
-        axes = written | given
+    of_file = {"trials": [f"trials={sweep.trials}"]} if sweep and sweep.trials is not None else {}
+    for block in sweep.cells if sweep else [{}]:
+        axes = of_file | _axes([f"{axis}={_text(values)}" for axis, values in block.items()]) | given
         config = composer(tuple(chain(*(axes.pop(name, ()) for name in EXPANDING))))
         for overrides in combined(axes, config.vary):
             made += _with_columns(overrides, composer)
@@ -143,7 +142,8 @@ def _text(values: Any) -> str:
     on the command line: ``glob(cc18-*)``."""
     if isinstance(values, str):
         return values
-    return ",".join(map(hydra_text, values)) if isinstance(values, list) else hydra_text(values)
+    several = values if isinstance(values, list) else [values]
+    return ",".join(map(hydra_text, several))
 
 
 def combined(axes: Axes, vary: str) -> Iterator[Overrides]:
@@ -187,8 +187,7 @@ def _with_columns(overrides: Overrides, composer: Composer) -> Iterable[Override
     others = tuple(each for each in overrides if not each.endswith("=each"))
     if others == overrides:
         return [overrides]
-    table = Cell((), composer(others)).source.read().table
-    columns_of = [hydra_text([name]) for name in table.features_of]
+    columns_of = [hydra_text([name]) for name in Cell((), composer(others)).source.read().table.features_of]
     return product(
         *([each] if each in others else [each.removesuffix("each") + name for name in columns_of] for each in overrides)
     )
@@ -200,8 +199,8 @@ def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[li
     A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
     regime.labels=20``. It is left out of their overrides.
     """
-    cells, unknown = dict[Overrides, Cell](), dict[str, UsageError]()
-    wrong = []
+    cells, wrong = {}, []
+    unknown = dict[str, UsageError]()
     for combination in combinations:
         try:
             config, lacking = composer.setting(combination)
@@ -210,10 +209,10 @@ def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[li
             # To find out that a choice is wrong takes as long as composing it.
             if len(wrong) == MOST_PROBLEMS:
                 break
-            continue
-        overrides = tuple(each for each in combination if each not in lacking)
-        cells.setdefault(overrides, Cell(overrides, config))
-        unknown |= lacking
+        else:
+            overrides = tuple(each for each in combination if each not in lacking)
+            cells[overrides] = Cell(overrides, config)
+            unknown |= lacking
     refuse(wrong)
     return list(cells.values()), unknown
 
@@ -252,11 +251,7 @@ def _problems(cells: Sequence[Cell], unknown: Mapping[str, UsageError]) -> list[
         if all(is_in(name, options) for options in unused):
             sentences.append(f"{name} is set, but no cell of this run uses it; leave it out, or choose what uses it.")
     # Results tell the datasets of a run apart by their names.
-    tables = {}
-    for cell in cells:
-        dataset = cell.config.dataset
-        if dataset.path:
-            tables[dataset.path, dataset.target] = cell.dataset_name
-    if len(set(tables.values())) < len(tables):
+    tables = {(cell.config.dataset.path, cell.config.dataset.target, cell.dataset_name) for cell in cells}
+    if len({name for _, _, name in tables}) < len(tables):
         sentences.append("Tables of this run have one name; train them one by one, each with dataset.name=NAME.")
     return sentences

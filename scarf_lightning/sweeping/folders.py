@@ -18,21 +18,15 @@ from ..options.settings import expanded
 from ..results.records import DamagedRecordError, read_bytes
 
 PACKAGE = Path(__file__).parents[1]
+# In a checkout they stand beside the package; `setup.py` puts them into the package in a wheel.
+ROOT = PACKAGE if (PACKAGE / "conf").is_dir() else PACKAGE.parent
+CONF, SWEEPS = ROOT / "conf", ROOT / "sweeps"
 NO_AXIS = {"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"}
 """Sections that no sweep file sets, for it may be of another author: they import code, say where files are, or change
 what the run does."""
 # Of a sweep file, which may be of another author.
 MOST_BYTES = 1_000_000
 MOST_ALIASES = 8
-
-
-def _folder(name: str) -> Path:
-    """In a checkout it stands beside the package; `setup.py` puts it into the package in a wheel."""
-    inside = PACKAGE / name
-    return inside if inside.is_dir() else PACKAGE.parent / name
-
-
-CONF, SWEEPS = _folder("conf"), _folder("sweeps")
 
 
 def content_of(choice: str) -> Any:
@@ -45,7 +39,7 @@ def content_of(choice: str) -> Any:
 def recipe_options(name: str) -> Mapping[str, Any]:
     """The options that a recipe of ours sets, by their full names, and their values."""
     options: dict[str, Any] = {}
-    content = dict(content_of(f"recipe/{name}"))
+    content = content_of(f"recipe/{name}")
     for default in content.pop("defaults", ()):
         # A recipe may begin with another one. An entry that is no name chooses a part of an axis.
         if isinstance(default, str):
@@ -105,22 +99,17 @@ class SweepFile:
     def leading(self, usual: str) -> str:
         """The name of the metric that leads where no run asks for one: accuracy in the sweeps of the paper, which
         measures by it however rare a class is."""
-        return "accuracy" if self.paper is not None and usual == "balanced_accuracy" else usual
-
-    def blocks(self) -> list[dict[str, Any]]:
-        """Each block with the trials of the file."""
-        return [block if self.trials is None else {"trials": self.trials, **block} for block in self.cells]
+        return "accuracy" if self.paper and usual == "balanced_accuracy" else usual
 
 
-def read_sweep(name: str, folders: Sequence[Path] = (SWEEPS,)) -> SweepFile:
+def read_sweep(name: str, folders: Sequence[Path]) -> SweepFile:
     """Read the sweep of this name in the first of the folders that has it, or the file at this path.
 
     Raises:
         UsageError: there is no such file, or it is not a sweep.
     """
     # A path is one from the working folder.
-    files = [*(folder / f"{name}.yaml" for folder in folders), expanded(name)]
-    for file in files:
+    for file in [*(folder / f"{name}.yaml" for folder in folders), expanded(name)]:
         if file.exists():
             return _read(file)
     known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
@@ -138,7 +127,7 @@ def _read(file: Path) -> SweepFile:
         if not isinstance(content, dict):
             raise ValueError("it must have title and cells, each with a value")
         # The file's own name is the name of the sweep.
-        return checked(SweepFile, content | {"name": file.stem, "file": str(file)})
+        return checked(SweepFile, {**content, "name": file.stem, "file": str(file)})
     # Deep nesting ends Python's recursion.
     except (DamagedRecordError, yaml.YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
         reason = str(error).partition("full_key:")[0].split()

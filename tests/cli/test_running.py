@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def check(more: str) -> None:
     Path("mine.yaml").write_text(f"title: T\ncells: [{{pretrain: [none, scarf]}}]\n{more}\n", encoding="utf-8")
-    check_sweep_file(read_sweep("./mine.yaml"))
+    check_sweep_file(read_sweep("./mine.yaml", []))
 
 
 @pytest.mark.parametrize(

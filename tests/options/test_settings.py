@@ -85,7 +85,7 @@ ASKED: dict[str, Callable[[], Any]] = {
     "load_cell": lambda: load_cell("abc", NOBODY),
     "load_model": lambda: scarf_lightning.load_model(NOBODY),
     "report results=": lambda: scarf_lightning.report(results=NOBODY),
-    "sweeps=": lambda: read_sweep(NOBODY),
+    "sweeps=": lambda: read_sweep(NOBODY, []),
     "dataset.path": lambda: open_source("csv", name=None, openml_cache=None, path=NOBODY, target="y"),
     "paths.openml": lambda: open_source("openml", name=None, openml_cache=NOBODY, id=3),
 }

@@ -37,14 +37,14 @@ def test_the_options_of_a_recipe_have_their_full_names_and_a_recipe_may_begin_wi
     assert (found["finetune.learning_rate"], begun_with["finetune.learning_rate"]) == (0.2, 0.04)
 
 
-def test_a_file_is_read_by_its_name_and_its_trials_are_in_each_block(tmp_path: Path) -> None:
+def test_a_file_is_read_by_its_name_and_has_blocks_of_cells(tmp_path: Path) -> None:
     blocks = "[{a: [1, 2], b: x}, {trials: 3}]"
     write(tmp_path, f"title: Tïtle\npaper: Figure 3\ntrials: 7\ncells: {blocks}\nreport: [{{draw: x}}]\n")
 
     sweep = read_sweep("some", [tmp_path])
 
     assert (sweep.name, sweep.title, sweep.paper, sweep.report) == ("some", "Tïtle", "Figure 3", [{"draw": "x"}])
-    assert sweep.blocks() == [{"trials": 7, "a": [1, 2], "b": "x"}, {"trials": 3}]
+    assert (sweep.trials, sweep.cells) == (7, [{"a": [1, 2], "b": "x"}, {"trials": 3}])
 
     write(tmp_path, MINIMAL, "other")
     sweep = read_sweep("other", [tmp_path])
@@ -67,10 +67,10 @@ def test_a_path_is_one_from_the_working_folder(name: str, tmp_path: Path, monkey
     path.parent.mkdir(exist_ok=True)
     path.write_text(MINIMAL)
 
-    read = read_sweep(name)
+    read = read_sweep(name, [])
     assert (read.name, read.file, read.is_of_user) == ("mine", str(path), True)
-    assert not read_sweep("quick").is_of_user
-    assert read_sweep(str(path.absolute())).title == "T"
+    assert not read_sweep("quick", [SWEEPS]).is_of_user
+    assert read_sweep(str(path.absolute()), []).title == "T"
 
 
 def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from scarf_lightning.results import (
     load,
     read_failure,
 )
-from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.cell import Cell, distinct, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.folders import SweepFile
 from scarf_lightning.sweeping.launchers import launch_by
@@ -125,7 +125,7 @@ class TestLaunching:
             some_cell("pretrain=scarf", "corruption=mean", corruption=mean),
         ]
 
-        status, launched = ran(cells)
+        status, launched = ran(distinct(cells))
 
         assert status == 0
         assert sorted(each for job in launched for each in job) == sorted(cells[n].overrides for n in (1, 2, 3))
