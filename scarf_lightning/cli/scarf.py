@@ -86,7 +86,10 @@ def show_cells(folder: Path) -> None:
     # The name of an option has a dot, but for the choice of an axis.
     options = [name for name in map(str, trials) if name in COLUMNS or "." in name]
     varied = [name for name in options if trials[name].nunique() > 1]
-    metric = next(name for name in LEADING if name in trials)
+    # A cell has the metric of its target, and a folder may hold both kinds.
+    known = [name for name in LEADING if name in trials]
+    metric = " or ".join(known)
+    trials[metric] = trials[known].bfill(axis="columns")[known[0]]
     cells = trials.groupby(["cell", *varied], sort=False, dropna=False)[metric].agg(["mean", "std", "count"])
     shown = cells.rename(columns={"mean": metric, "count": "trials"}).reset_index()
     screen().print(shown.to_string(index=False, na_rep="", float_format="%.4g"), soft_wrap=True)

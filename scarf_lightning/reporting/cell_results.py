@@ -215,15 +215,16 @@ def _measured_trials(results: CellResults, cell: int, metrics: Sequence[Metric])
     values: dict[str, dict[Hashable, float]] = {}
     for metric in metrics:
         # A trial that diverged has no value, and is in no mean.
-        known = zip(numbers, results.values_of(cell, metric.name), strict=True)
-        values[metric.name] = {trial: value for trial, value in known if not math.isnan(value)}
+        pairs = zip(numbers, results.values_of(cell, metric.name), strict=True)
+        values[metric.name] = {trial: value for trial, value in pairs if not math.isnan(value)}
     rows: dict[str, dict[Hashable, RowsOfTrial]] = {metric.name: {} for metric in metrics}
     predictions = results.predictions_of(cell)
     for trial in sorted(predictions.keys() & set(numbers)):
         kept = predictions[trial]
-        for name, tested in rows_by_metric(metrics, kept.values, kept.labels, kept.rows).items():
-            if trial in values[name]:
-                rows[name][trial] = tested
+        # A table of another kind of target has no value of the metric, whose formula would not fit its predictions.
+        known = [metric for metric in metrics if trial in values[metric.name]]
+        for name, tested in rows_by_metric(known, kept.values, kept.labels, kept.rows).items():
+            rows[name][trial] = tested
     sizes = median_sizes({name: results.values_of(cell, name) for name in SIZES})
     n_test, _, n_labelled = sizes
     alike = Trials(

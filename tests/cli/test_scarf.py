@@ -10,7 +10,9 @@ import pytest
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.report_command import WrittenReport
 from scarf_lightning.cli.scarf import MEANINGS, scarf
-from scarf_lightning.results import load
+from scarf_lightning.data.targets import Number
+from scarf_lightning.results import CellStore, identity, load
+from tests.cells import described, some_config, some_record
 from tests.processes import TINY, Process, here
 from tests.reporting.store import fill_store
 
@@ -56,14 +58,18 @@ def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_
 
 def test_results_have_a_line_for_each_cell_with_what_differs(tmp_path: Path) -> None:
     fill_store(tmp_path / "mine", datasets=1, trials=2, pretrains=("none", "scarf"))
+    of_number = CellStore(tmp_path / "mine", identity(some_config(pretrain="vime"), "1" * 64))
+    described(of_number, dataset="houses", target=Number("price")).add(some_record([0, 1], accuracy=None, rmse=93.6))
 
     ran = asked("results", "mine", cwd=tmp_path)
 
     heading, *lines = ran.stdout.strip().splitlines()
-    assert heading.split()[:3] == ["cell", "pretrain", "accuracy"]
-    means = load(tmp_path / "mine").groupby("pretrain")["accuracy"].mean()
-    shown = {pretrain: float(accuracy) for _, pretrain, accuracy, *_ in map(str.split, lines)}
-    assert shown == pytest.approx(means.to_dict(), abs=1e-4)
+    assert heading.endswith("  accuracy or rmse      std  trials")
+    trials = load(tmp_path / "mine")
+    means = trials["accuracy"].fillna(trials["rmse"]).groupby(trials["fingerprint"].str[:6]).mean()
+    cells = [line.split() for line in lines]
+    assert {cell: float(mean) for cell, *_, mean, _, _ in cells} == pytest.approx(means.to_dict(), abs=1e-4)
+    assert {n for *_, n in cells} == {"2"}
 
 
 def test_the_command_is_installed() -> None:
