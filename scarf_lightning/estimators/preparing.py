@@ -28,7 +28,7 @@ Weights = NDArray[np.float64] | None
 UNLABELLED = -1
 """Marks a row without a label, as for scikit-learn's semi-supervised estimators."""
 SOURCE = "X"
-OF_THE_COMMAND = re.compile(r"[\"']?(dataset\.\w+)=\['?(.*?)'?\][\"']?")
+OF_THE_COMMAND = re.compile(r"\"(dataset\.\w+)=(\[?)'(.*?)'(\]?)\"")
 """An option in a note, as a command line has it."""
 
 
@@ -149,8 +149,7 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
     """The table that a file with these columns would be. Notes on how it was read become warnings."""
     table = read_frame(frame, target, config)
     for note in table.notes:
-        said = OF_THE_COMMAND.sub(lambda found: f"options={{{found[1]!r}: [{found[2]!r}]}}", note)
-        warnings.warn(said, UserWarning, stacklevel=4)
+        warnings.warn(OF_THE_COMMAND.sub(r'options={"\1": \2"\3"\4}', note), stacklevel=4)
     return table.weighted(weights)
 
 

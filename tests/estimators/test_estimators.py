@@ -100,7 +100,7 @@ class TestRows:
         said = [str(each.message) for each in caught]
         assert (
             "Column 'key': it has a different value in every row and is left out; "
-            "options={'dataset.text': ['key']} reads it."
+            'options={"dataset.text": ["key"]} reads it.'
         ) in said
         assert fitted.reading_.set_index("column")["kind"].to_dict() == {
             "a": "numbers", "b": "numbers", "c": "categories", "key": "id", "price": "constant", "d": "numbers"
