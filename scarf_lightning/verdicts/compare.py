@@ -122,11 +122,12 @@ def compare(
     >>> found.frame["answer"].item(), round(found.frame["difference"].item(), 4)
     ('helps', 0.0789)
     """
-    for name, value in {"margin": margin, "test_to_train": test_to_train, "n_trained": n_trained}.items():
+    known = {"test_to_train": test_to_train, "n_trained": n_trained}
+    for name, value in ({"margin": margin} | known).items():
         if not isinstance(value, Real) or not value >= 0:
             raise UsageError(f"{name}={value} needs to be a number of 0 or more.")
     measure = metric_named(metric)
-    cells = cells_of(frame, measure, factors, labels, n_trained=n_trained, test_to_train=test_to_train)
+    cells = [] if frame.empty else cells_of(frame, measure, factors, labels, **known)
     if not cells:
         raise UsageError(f"The frame has no value of {metric}; fill its column.")
     named = None if reference is None else _text(reference)

@@ -360,8 +360,15 @@ def _named(plan: Plan) -> list[str]:
     if plan.chosen:
         ((axis, value),) = plan.chosen.items()
         return [name for name, cell in plan.competitors.items() if cell.options.get(axis) == value]
-    fault = f"reference={plan.reference} is no competitor of these results, nor a value of {', '.join(plan.varied)}"
-    raise UsageError(unknown_name(fault, plan.reference, plan.competitors, "the competitors", shown=repr))
+    raise UsageError(
+        unknown_name(
+            f"reference={plan.reference} is no competitor of these results, nor a value of an axis",
+            plan.reference,
+            plan.competitors,
+            "the competitors",
+            shown=repr,
+        )
+    )
 
 
 def _one_by_one(plan: Plan) -> list[Effect]:

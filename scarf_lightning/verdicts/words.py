@@ -37,7 +37,7 @@ def sentences(effects: Sequence[Effect]) -> list[str]:
     found += [sentence_on(effect, names_shared=names_shared) for effect in said]
     found += dict.fromkeys(f"{capitalised(effect.verdict.reason)}." for effect in said if effect.verdict.reason)
     if n_more:
-        found.append(f"The table has {counted(n_more, 'more effect')}.")
+        found.append(f"A report's table has {counted(n_more, 'more effect')}.")
     known = {effect.verdict.basis for effect in effects}
     # The reader can change this: predictions that are kept make the intervals narrower.
     if "resampled t-test" in known:

@@ -79,7 +79,7 @@ def test_published_means_are_compared_over_tables() -> None:
         ({"margin": -1}, "margin=-1 needs to be a number of 0 or more"),
         ({"margin": math.nan}, "margin=nan needs to be"),
         ({"n_trained": "many"}, "n_trained=many needs to be"),
-        ({"reference": "bse"}, r"reference=bse is no competitor .* Did you mean 'base'\?"),
+        ({"reference": "bse"}, r"reference=bse is no competitor .* an axis. Did you mean 'base'\?"),
     ],
 )
 def test_an_option_out_of_range_is_refused(options: dict[str, Any], message: str, metrics: pd.DataFrame) -> None:
@@ -92,8 +92,9 @@ def test_a_competitor_alone_is_compared_with_nothing(metrics: pd.DataFrame) -> N
 
     with pytest.raises(UsageError, match="No competitor shares a table and a trial"):
         compare(alone, metric="accuracy", reference="base")
-    with pytest.raises(UsageError, match="The frame has no value of accuracy"):
-        compare(alone.assign(accuracy=None), metric="accuracy", reference="base")
+    for frame in (alone.assign(accuracy=None), alone[:0]):
+        with pytest.raises(UsageError, match="The frame has no value of accuracy"):
+            compare(frame, metric="accuracy", reference="base")
 
 
 @pytest.mark.slow

@@ -143,7 +143,7 @@ def test_a_reference_that_fits_several_competitors_of_which_one_is_unused_is_the
     effects, _ = planned(cells, "scarf")
 
     assert {effect.what: effect.reference for effect in effects} == {"1": "0", "2": "0"}
-    with pytest.raises(UsageError, match=r"reference=scraf .*pretrain, corruption\. The competitors are: '0'"):
+    with pytest.raises(UsageError, match=r"reference=scraf .* an axis\. The competitors are: '0'"):
         planned(cells, "scraf")
 
 

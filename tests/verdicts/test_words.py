@@ -72,7 +72,7 @@ def test_each_competitor_has_a_sentence_and_of_many_the_sure_ones_come_first() -
     some = [replace(SOME, what=f"c{n}", claimed="undecided") for n in range(MOST_SENTENCES + 1)]
     first, *others = sentences([*some, SOME])
     assert first.startswith("On iris, beside none: SCARF helps, +")
-    assert others[MOST_SENTENCES - 1] == "The table has 2 more effects."
+    assert others[MOST_SENTENCES - 1] == "A report's table has 2 more effects."
 
 
 def test_over_labels_each_number_has_a_sentence() -> None:
