@@ -361,7 +361,7 @@ class FileSource(Source):
         named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
         for option, column in named:
             if column is not None and column not in names:
-                fault = f"{option} names {column!r}, which is not a column of {self.path}"
+                fault = f"{option}={column} names no column of {self.path}"
                 raise UsageError(unknown_name(fault, column, names, "its columns", shown=repr))
         used = {column for option, column in named if option != "dataset.drop"}
         kept = [name for name in names if name in used or not (name in self.drop or NAMELESS.fullmatch(name))]

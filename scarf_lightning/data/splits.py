@@ -81,7 +81,7 @@ class Splitting(Options, ABC):
             if not table.is_labelled[getattr(split, part)].any():
                 raise UsageError(
                     f"split={self.name} of {table.source} leaves no row with a label for {part}; give it more rows, "
-                    "or smaller groups of rows that stay together."
+                    "or smaller groups of rows that stay together, as equal rows do with split.copies=together."
                 )
         return split
 

@@ -303,7 +303,7 @@ def reading_report(table: Table) -> list[str | Grid]:
         )
     if table.n_copies:
         parts.append(
-            f"{table.n_copies:,} labelled rows of {table.name} equal an earlier one in every column; "
+            f"{table.name} has {counted(table.n_copies, 'labelled row')} with an equal one above, the target aside; "
             "split.copies=together keeps equal rows in one part of a random split, apart does not."
         )
     return [*parts, *table.notes]

@@ -259,5 +259,5 @@ def test_of_known_data_nothing_is_said() -> None:
 def test_rows_that_equal_another_are_counted(labels: list[int], n_copies: int) -> None:
     table = replace(table_of([], labels), values=np.array([[1.0], [np.nan], [1.0], [np.nan]]))
     (*_, line) = map(str, reading_report(table))
-    assert line.startswith(f"{n_copies} labelled rows of mine equal an earlier one in every column; ")
+    assert line.startswith(f"mine has {n_copies} labelled row")
     assert table.report()["n_copies"] == n_copies
