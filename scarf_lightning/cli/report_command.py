@@ -250,7 +250,8 @@ def _sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf")
     if all(cell.metric is None for cell in wanted):
         read = replace(read, metric=sweep.leading(read.metric))
     drawings = read_drawings(sweep.report, str(sweep.file))
-    return Subject(sweep.name, read, row_of, sweep.title, drawings, sweep.paper, request.left_out)
+    left_out = [f"Left out: {reason}" for reason in request.left_out]
+    return Subject(sweep.name, read, row_of, sweep.title, drawings, sweep.paper, left_out)
 
 
 def _folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[str], row_of: "RowOf") -> Subject:

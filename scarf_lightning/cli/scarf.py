@@ -82,16 +82,15 @@ def show_cells(folder: Path) -> None:
     from ..screen import screen
 
     trials = load(folder)
-    trials.insert(0, "cell", trials["fingerprint"].str[:SHOWN_LETTERS])
+    trials["cell"] = trials["fingerprint"].str[:SHOWN_LETTERS]
     # The name of an option has a dot, but for the choice of an axis.
-    options = [name for name in map(str, trials) if name in COLUMNS or "." in name]
-    varied = [name for name in options if trials[name].nunique() > 1]
+    varied = [name for name in map(str, trials) if (name in COLUMNS or "." in name) and trials[name].nunique() > 1]
     # A cell has the metric of its target, and a folder may hold both kinds.
     known = [name for name in LEADING if name in trials]
     metric = " or ".join(known)
-    trials[metric] = trials[known].bfill(axis="columns")[known[0]]
-    cells = trials.groupby(["cell", *varied], sort=False, dropna=False)[metric].agg(["mean", "std", "count"])
-    shown = cells.rename(columns={"mean": metric, "count": "trials"}).reset_index()
+    trials[metric] = trials[known].max(axis="columns")
+    cells = trials.groupby(["cell", *varied], sort=False, dropna=False)[metric]
+    shown = cells.agg(**{metric: "mean", "std": "std", "trials": "count"}).reset_index()
     screen().print(shown.to_string(index=False, na_rep="", float_format="%.4g"), soft_wrap=True)
 
 
@@ -99,7 +98,8 @@ def check(module: str) -> int:
     """Try the parts of a module of the user's, and print a sentence on each."""
     from ..trying import check_module
 
-    verdicts = check_module(module)
+    # A shell completes the name of a file.
+    verdicts = check_module(module.removeprefix("./").removesuffix(".py"))
     sys.stdout.write("".join(f"{verdict}\n" for verdict in verdicts))
     return 0 if all(verdict.fault is None for verdict in verdicts) else UsageError.status
 

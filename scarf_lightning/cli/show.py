@@ -98,7 +98,9 @@ class Terminal:
             from .report_command import log_sweep
 
             _say(log_sweep(answers, cells, request), stderr=True)
-        _say([*_few_steps(cells), *answers.reservations, *_places(cells, n_skipped)])
+        # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
+        stacks = [cell.stored.in_order for cell in cells if cell.config.recipe != "practical"]
+        _say([*few_steps_note(stacks), *answers.reservations, *_places(cells, n_skipped)])
 
 
 def _say(sentences: Sequence[str], *, stderr: bool = False) -> None:
@@ -132,12 +134,6 @@ def _show_table(answers: "Answers", first: Cell) -> None:
         screen().print(sweep_table(results, metric))
     elif len(results.trials):
         screen().print(cell_table(results, metric))
-
-
-def _few_steps(cells: Sequence[Cell]) -> list[str]:
-    """The sentence on phases of few steps, if there are any."""
-    # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
-    return few_steps_note([cell.stored.in_order for cell in cells if cell.config.recipe != "practical"])
 
 
 def _places(cells: Sequence[Cell], n_skipped: int) -> list[str]:

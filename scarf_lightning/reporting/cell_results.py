@@ -217,7 +217,7 @@ def _measured_trials(results: CellResults, cell: int, metrics: Sequence[Metric])
         # A trial that diverged has no value, and is in no mean.
         pairs = zip(numbers, results.values_of(cell, metric.name), strict=True)
         values[metric.name] = {trial: value for trial, value in pairs if not math.isnan(value)}
-    rows: dict[str, dict[Hashable, RowsOfTrial]] = {metric.name: {} for metric in metrics}
+    rows: dict[str, dict[Hashable, RowsOfTrial]] = defaultdict(dict)
     predictions = results.predictions_of(cell)
     for trial in sorted(predictions.keys() & set(numbers)):
         kept = predictions[trial]
