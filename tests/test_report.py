@@ -87,10 +87,6 @@ OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
     [
         ("", OF_WHAT),
         ("pretrain=scarf", OF_WHAT),
-        (
-            "sweeps=quik",
-            r"sweeps=quik: there is no .*file\. Did you mean quick\? The sweeps are: .*\.",
-        ),
         ("results=nowhere", r"nowhere holds no results; .*\."),
         ("sweeps=mine.yaml metric=gini", r"metric=gini is unknown. The metrics are: accuracy, .*\."),
     ],

@@ -84,13 +84,14 @@ def show_cells(folder: Path) -> None:
     trials = load(folder)
     trials["cell"] = trials["fingerprint"].str[:SHOWN_LETTERS]
     # The name of an option has a dot, but for the choice of an axis.
-    varied = [name for name in map(str, trials) if (name in COLUMNS or "." in name) and trials[name].nunique() > 1]
+    options = [name for name in map(str, trials) if name in (*COLUMNS, "fit_on", "seed") or "." in name]
+    varied = [name for name in options if trials[name].nunique() > 1]
     # A cell has the metric of its target, and a folder may hold both kinds.
     known = [name for name in LEADING if name in trials]
     metric = " or ".join(known)
     trials[metric] = trials[known].max(axis="columns")
     cells = trials.groupby(["cell", *varied], sort=False, dropna=False)[metric]
-    shown = cells.agg(**{metric: "mean", "std": "std", "trials": "count"}).reset_index()
+    shown = cells.agg(["mean", "std", "count"]).set_axis([metric, "std", "trials"], axis="columns").reset_index()
     screen().print(shown.to_string(index=False, na_rep="", float_format="%.4g"), soft_wrap=True)
 
 

@@ -100,7 +100,13 @@ class Terminal:
             _say(log_sweep(answers, cells, request), stderr=True)
         # The practical recipe has its own bounds, which a race found to be long enough (study/recipe.md).
         stacks = [cell.stored.in_order for cell in cells if cell.config.recipe != "practical"]
-        _say([*few_steps_note(stacks), *answers.reservations, *_places(cells, n_skipped)])
+        _say([*few_steps_note(stacks), *answers.reservations])
+        if len(cells) > 1 and n_skipped:
+            _say([f"{n_skipped} of {len(cells)} cells were finished already."])
+        results = cells[0].results
+        # After a failure the last line is the error.
+        if results.exists() and all(cell.state is State.FINISHED for cell in cells):
+            _say([f"Results are in {results.absolute()}"])
 
 
 def _say(sentences: Sequence[str], *, stderr: bool = False) -> None:
@@ -134,17 +140,6 @@ def _show_table(answers: "Answers", first: Cell) -> None:
         screen().print(sweep_table(results, metric))
     elif len(results.trials):
         screen().print(cell_table(results, metric))
-
-
-def _places(cells: Sequence[Cell], n_skipped: int) -> list[str]:
-    """Sentences on the finished cells that were skipped, and on the folder of the results."""
-    first, sentences = cells[0], []
-    if len(cells) > 1 and n_skipped:
-        sentences.append(f"{n_skipped} of {len(cells)} cells were finished already.")
-    # After a failure the last line is the error.
-    if first.results.exists() and all(cell.state is State.FINISHED for cell in cells):
-        sentences.append(f"Results are in {first.results.absolute()}")
-    return sentences
 
 
 class SweepProgress:

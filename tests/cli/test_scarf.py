@@ -11,8 +11,8 @@ from scarf_lightning.cli import commands
 from scarf_lightning.cli.report_command import WrittenReport
 from scarf_lightning.cli.scarf import MEANINGS, scarf
 from scarf_lightning.data.targets import Number
-from scarf_lightning.results import CellStore, identity, load
-from tests.cells import described, some_config, some_record
+from scarf_lightning.results import CellStore, load
+from tests.cells import DATA_HASH, described, identity_of, some_config, some_record
 from tests.processes import TINY, Process, here
 from tests.reporting.store import fill_store
 
@@ -58,13 +58,14 @@ def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_
 
 def test_results_have_a_line_for_each_cell_with_what_differs(tmp_path: Path) -> None:
     fill_store(tmp_path / "mine", datasets=1, trials=2, pretrains=("none", "scarf"))
-    of_number = CellStore(tmp_path / "mine", identity(some_config(pretrain="vime"), "1" * 64))
-    described(of_number, dataset="houses", target=Number("price")).add(some_record([0, 1], accuracy=None, rmse=93.6))
+    of_number = CellStore(tmp_path / "mine", identity_of(some_config(pretrain="vime"), DATA_HASH))
+    described(of_number, dataset="houses", target=Number("price"), options={"seed": 4})
+    of_number.add(some_record([0, 1], accuracy=None, rmse=93.6))
 
     ran = asked("results", "mine", cwd=tmp_path)
 
     heading, *lines = ran.stdout.strip().splitlines()
-    assert heading.endswith("  accuracy or rmse      std  trials")
+    assert re.match(r"cell .* pretrain .*seed +accuracy or rmse +std +trials", heading)
     trials = load(tmp_path / "mine")
     means = trials["accuracy"].fillna(trials["rmse"]).groupby(trials["fingerprint"].str[:6]).mean()
     cells = [line.split() for line in lines]
