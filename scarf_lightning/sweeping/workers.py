@@ -200,9 +200,10 @@ class Workers:
             Exception: what is no cell's failure, such as a full disk.
         """
         if not self._workers:
-            for cell in [cell for job in jobs for cell in job.cells]:
-                self._train([cell], None)
-                self.tell(cell)
+            for job in jobs:
+                for cell in job.cells:
+                    self._train([cell], None)
+                    self.tell(cell)
             return
         with ExitStack() as claims:
             self.train(divided(jobs, len(self._workers), claims))
@@ -221,7 +222,7 @@ class Workers:
             busy: dict[Any, Worker] = {worker.pipe: worker for worker in self._workers if worker.cells}
             if not busy:
                 return
-            for pipe in wait(list(busy)):
+            for pipe in wait(busy):
                 self._hear(busy[pipe])
 
     def _hear(self, worker: Worker) -> None:
