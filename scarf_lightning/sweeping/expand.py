@@ -37,7 +37,7 @@ class ExpandedSweep:
         sweep: the file that names them, if there is one.
         left_out: sentences on combinations that do not go together.
         notes: sentences on what a user may have meant otherwise.
-        arguments: the command line, as the user wrote it.
+        arguments: the command line, as the user wrote it, with its folder of options.
         usual: the axis columns of the usual cell, which has no overrides.
     """
 
@@ -83,7 +83,10 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
             "Each seed is a cell of its own. The repeats of one number are its trials, which differ in split, "
             "initialisation and batches: trials=N."
         )
-    return ExpandedSweep(named(distinct(cells)), sweep, list(dict.fromkeys(left_out)), notes, arguments, columns(usual))
+    # A command that repeats the run finds its presets by this flag.
+    if composer.config_dir:
+        arguments = [f"--config-dir={composer.config_dir}", *arguments]
+    return ExpandedSweep(named(distinct(cells)), sweep, [*dict.fromkeys(left_out)], notes, arguments, columns(usual))
 
 
 def _axes(arguments: Sequence[str]) -> Axes:

@@ -103,8 +103,9 @@ def test_presets_are_swept_and_the_command_line_replaces_their_options(folder: t
     place, composer = folder
     for name, seed in (("one", 1), ("two", 2)):
         (place / "experiment" / f"{name}.yaml").write_text(f"{GLOBAL}seed: {seed}\ntrials: 3\n")
-    configs = [each.config for each in expand(["+experiment=one,two", "trials=2"], composer).cells]
-    assert [(each.seed, each.trials) for each in configs] == [(1, 2), (2, 2)]
+    request = expand(["+experiment=one,two", "trials=2"], composer)
+    assert [(each.config.seed, each.config.trials) for each in request.cells] == [(1, 2), (2, 2)]
+    assert [*request.arguments] == [f"--config-dir={place}", "+experiment=one,two", "trials=2"]
 
 
 SWEEP = "title: x\ntrials: 1\ncells:\n  - "
