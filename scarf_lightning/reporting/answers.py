@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..errors import RecordWarning, enumeration
-from ..intervals import Interval
+from ..intervals import FEWEST_TABLES, Interval
 from ..metrics import Metric, metric_named
 from ..results import keep_looks, read_looks
 from ..verdicts.answers import ENOUGH_TRIALS, UNDECIDED, Levels, Look, chance_of_answer
-from ..verdicts.effects import Cell, Effect, Plan, Product, answered, effects_of, frame_of, level_over
+from ..verdicts.effects import ON, WITH, Cell, Effect, Plan, Product, answered, effects_of, frame_of, level_over
 from ..verdicts.words import sentences
 from ..verdicts.worth import Worth, worth_sentences, worths_of
 from .cell_results import CellResults, ReportedCell, read_results
@@ -201,18 +201,25 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
     trials = results.trials
     # Rows of older versions lack the labels in all.
     n_labels = trials["n_labels"].fillna(trials["n_labelled"]).astype(float).groupby(trials["cell"]).median()
+    measured = {label: results.measured(label, metric) for label in results.rows}
+    tables = {results.rows[label]["dataset"] for label, its in measured.items() if its.values}
+    # The sign test over so few tables finds nothing, so each has an answer of its own.
+    are_few = 1 < len(tables) < FEWEST_TABLES
     cells = []
     for label, row in results.rows.items():
         is_baseline = row["method"] == LEARNS_NOTHING
+        context = competing.contexts[label] if is_said else ""
+        if are_few:
+            context = WITH.join(filter(None, (f"{ON}{row['dataset']}", context)))
         cell = Cell(
             table=row["dataset"],
             name=competing.names[label],
             options={column: text_of(row[column]) for column in results.axes if row.get(column) is not None},
-            context=competing.contexts[label] if is_said else "",
+            context=context,
             labels=None if competing.budgets is None else competing.budgets[label],
             n_labels=n_labels.get(label, math.nan),
             key=label,
-            trials=results.measured(label, metric),
+            trials=measured[label],
             fault="" if is_baseline else results.sign_of(label),
             is_baseline=is_baseline,
         )

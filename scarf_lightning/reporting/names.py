@@ -9,14 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..intervals import FEWEST_TABLES
 from ..results.identity import NULL
 
 Row = Mapping[str, Any]
 
 ALL_LABELS = "all labels"
-ON = "on "
-"""How a context begins that names a dataset."""
 BUDGET = ("regime.labels", "regime.labelled")
 """Options of a regime that say how many rows keep their labels, or which share of them."""
 
@@ -147,11 +144,6 @@ def competition(rows: Mapping[int, Row], compared: Sequence[str], contexts: Sequ
     budgets = _label_budgets(rows, contexts) if contexts else None
     # By the budget: two regimes may ask for one number of labels in two ways.
     places = called(contexts) if budgets is None else {label: labels_in_words(n) for label, n in budgets.items()}
-    datasets = {row["dataset"] for row in rows.values()}
-    # The sign test over so few tables finds nothing, so each has an answer of its own.
-    if 1 < len(datasets) < FEWEST_TABLES:
-        for label, row in rows.items():
-            places[label] = f"{ON}{row['dataset']}" + (f" with {places[label]}" if places[label] else "")
     return Competition(compared, names, places, budgets)
 
 

@@ -192,12 +192,12 @@ def cells_of(
     twice = frame.duplicated([*PLACE, "trial", *([] if is_measured else ["row"])])
     if twice.any():
         raise UsageError(f"{_place(frame[twice])} has a row twice; keep one of the two.")
-    # A claim over tables needs six, so each of fewer is a context of its own.
-    are_few = 1 < frame["dataset"].nunique() < FEWEST_TABLES
     if is_measured:
         trials = frame.assign(**{VALUE: _numbers(frame, metric.name, metric.bounds)}).dropna(subset=VALUE)
     else:
         trials = _tested(frame, metric, predicted)
+    # A claim over tables needs six, so each of fewer is a context of its own.
+    are_few = 1 < trials["dataset"].nunique() < FEWEST_TABLES
     cells = []
     groups: Any = trials.groupby(PLACE, sort=False)
     for (n, table, name), own in groups:

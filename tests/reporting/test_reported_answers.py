@@ -60,11 +60,13 @@ def evidence(found: Sequence[Effect]) -> list[tuple[Any, ...]]:
     return sorted((each.kind, each.claimed, each.needed, each.verdict.interval, each.verdict.levels) for each in found)
 
 
-@pytest.mark.parametrize(("tables", "n_effects"), [(1, 2), (3, 6), (7, 2)])
-def test_competitors_are_answered_as_compare_answers_them(tables: int, n_effects: int) -> None:
+@pytest.mark.parametrize(("tables", "measured", "n_effects"), [(1, 1, 2), (3, 3, 6), (7, 7, 2), (6, 5, 10)])
+def test_competitors_are_answered_as_compare_answers_them(tables: int, measured: int, n_effects: int) -> None:
+    """A table that the metric does not measure counts for nothing."""
     cells: Cells = []
     for table, (place, (name, gain)) in itertools.product(range(tables), enumerate(GAINS)):
-        cells.append(a_cell(values(10 * table + place, 0.8 + gain), dataset=f"t{table}", pretrain=name))
+        its = values(10 * table + place, 0.8 + gain) if table < measured else [math.nan] * 12
+        cells.append(a_cell(its, dataset=f"t{table}", pretrain=name))
 
     found = answers_of(results_of(cells), OPTIONS)
 
