@@ -100,7 +100,7 @@ def check(module: str) -> int:
     from ..trying import check_module
 
     # A shell completes the name of a file.
-    verdicts = check_module(module.removeprefix("./").removesuffix(".py"))
+    verdicts = check_module(module.removeprefix("./").removesuffix(".py") or module)
     sys.stdout.write("".join(f"{verdict}\n" for verdict in verdicts))
     return 0 if all(verdict.fault is None for verdict in verdicts) else UsageError.status
 

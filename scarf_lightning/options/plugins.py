@@ -4,7 +4,6 @@ It runs with the user's rights. So the command line names it, or a folder that `
 """
 
 import hashlib
-import importlib
 import inspect
 import re
 import sys
@@ -29,15 +28,16 @@ def load_plugins(names: Sequence[str]) -> None:
     """Import each module, from the folder that the command runs in or wherever Python finds it.
 
     Raises:
-        UsageError: there is no such module, or its source has changed since it was imported, as in a notebook. What
-            else a module raises has its own traceback.
+        UsageError: there is no such module, it is not written in Python, or its source has changed since it was
+            imported, as in a notebook. What else a module raises has its own traceback.
     """
     for name in names:
         try:
             _import(name)
-        except ModuleNotFoundError as error:
+        except (ModuleNotFoundError, SyntaxError) as error:
             raise UsageError(
-                f"plugins names {name}: {error}. Modules are looked for in {Path.cwd()} and among the installed ones."
+                f"plugins names {name}: {error}. A module is named as import names it, my_parts for my_parts.py, and "
+                f"looked for in {Path.cwd()} and among the installed ones."
             ) from error
         source = _hash(name)
         if _imported.setdefault(name, source) != source:
@@ -67,8 +67,7 @@ def _decides_numbers(name: str, origins: Collection[str]) -> bool:
     from ..metrics import metrics
 
     files = set(map(str, _sources(_file(name))))
-    loaded = sys.modules.copy().items()
-    own = {each for each, module in loaded if str(getattr(module, "__file__", None)) in files}
+    own = {each for each, module in sys.modules.copy().items() if str(getattr(module, "__file__", None)) in files}
     # If the cell uses none of its parts and metrics, a plugin of nothing else does not matter.
     defining = {cls.__module__ for axis in BASES for cls in classes(axis)}
     defining |= {metric.function.__module__ for metric in metrics()}
@@ -121,7 +120,9 @@ def _import(name: str) -> Any:
     folder = str(Path.cwd())
     sys.path.insert(0, folder)
     try:
-        return importlib.import_module(name)
+        # Of a name with a dot in front importlib.import_module says no more than that it is relative.
+        __import__(name)
+        return sys.modules[name]
     finally:
         sys.path.remove(folder)
 

@@ -130,9 +130,16 @@ def values_of(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
-    """The modules that a command line names; the last list wins."""
+    """The modules that a command line names; the last list wins.
+
+    Raises:
+        UsageError: a text stands in the place of the list.
+    """
     named = values_of(arguments, ["plugins"]).get("plugins")
-    # What is no list is refused later, by the check of the option.
+    # A part of the module that is not imported would be refused first.
+    if isinstance(named, str):
+        raise UsageError(f"plugins={named}: it takes a list, plugins=[{named}].")
+    # What else is no list is refused later, by the check of the option.
     return list(map(str, named)) if isinstance(named, list) else []
 
 

@@ -99,10 +99,14 @@ def test_a_part_has_its_options_and_belongs_to_cells_that_use_it(plugin: Path) -
         ("scarf_lightning.no", "No module named 'scarf_lightning.no'"),
         ("lacking", "No module named 'no_such'"),
         ("only_a_folder", "which is no file of Python"),
+        ("lacking.py", "named as import names it"),
+        ("./lacking", "named as import names it"),
+        ("misspelt", r"invalid syntax \(misspelt\.py, line 1\)"),
     ],
 )
 def test_a_module_that_does_not_exist_is_refused(name: str, reason: str, folder: Path) -> None:
     (folder / "lacking.py").write_text("import no_such")
+    (folder / "misspelt.py").write_text("def (:")
     (folder / "only_a_folder").mkdir()
     with pytest.raises(UsageError, match=f"^plugins names {name}.*{reason}"):
         load_plugins([name])
