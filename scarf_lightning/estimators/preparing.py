@@ -82,7 +82,10 @@ def labels_of_classes(y: NDArray[Any]) -> GivenLabels:
             is_known[is_known] = is_class
             known = known[is_class]
     try:
-        check_classification_targets(known)
+        with warnings.catch_warnings():
+            # Of more classes than half of the rows the note on the target says more.
+            warnings.simplefilter("ignore")
+            check_classification_targets(known)
         LabelEncoder().fit(known)
     except TypeError as error:
         raise UsageError(f"y cannot be labels: {error}.") from error

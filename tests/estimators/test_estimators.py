@@ -116,7 +116,6 @@ class TestRows:
             found = fitted.predict_proba(numbers.to_numpy())
         np.testing.assert_array_equal(found, fitted.predict_proba(numbers))
 
-    @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
     @pytest.mark.parametrize(
         ("rows", "labels", "sentence"),
         [

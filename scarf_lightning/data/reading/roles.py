@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...errors import UsageError
+from ...errors import UsageError, capitalised
 from ..columns import Coded, Floats, floats, is_numeric
 from ..splits import TEST, TRAIN, VALIDATION
 from ..targets import UNLABELLED, Classes, Labels, Number, Target, dtype_of
@@ -30,6 +30,9 @@ MOST_WHOLE_NUMBERS = 50
 `ROWS_A_CLASS` rows each."""
 
 ROWS_A_CLASS = 20
+
+MANY_CLASSES, OF_ROWS = 0.5, 20
+"""More classes than this share of the labelled rows, of which there are more than so many, are hardly any to learn."""
 
 
 @dataclass(frozen=True)
@@ -186,4 +189,8 @@ def _classes(column: Coded, dtype: str, where: str) -> ReadTarget:
         raise UsageError(f"{where} has the one class {names[0]!r}; two are needed.")
     labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
     counts = np.bincount(labels[labels != UNLABELLED])
-    return ReadTarget(Classes(names, float(counts.min() / counts.sum()), dtype), labels)
+    n_labelled, notes = int(counts.sum()), tuple[str, ...]()
+    if n_labelled > OF_ROWS and len(names) > MANY_CLASSES * n_labelled:
+        doubt = f"{where} has {len(names)} classes in {n_labelled} labelled rows, as an ID has; name another target."
+        notes = (capitalised(doubt),)
+    return ReadTarget(Classes(names, float(counts.min() / n_labelled), dtype), labels, notes)

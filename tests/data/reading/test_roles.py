@@ -119,6 +119,14 @@ def test_a_number_is_noted_to_be_one_unless_it_is_asked_for() -> None:
     assert read(np.arange(60) % 3) == ReadTarget(Number("y"), pytest.approx(np.arange(60) % 3))
 
 
+@pytest.mark.parametrize(("n_classes", "n_rows", "is_said"), [(21, 40, True), (20, 40, False), (20, 20, False)])
+def test_more_classes_than_half_of_the_rows_are_noted_as_an_id(n_classes: int, n_rows: int, is_said: bool) -> None:
+    found = read([f"id{n % n_classes}" for n in range(n_rows)], None).notes
+    assert [f"Target 'y' of t.csv has {n_classes} classes in {n_rows} labelled rows" in note for note in found] == [
+        True
+    ] * is_said
+
+
 @pytest.mark.parametrize(
     ("values", "metric"),
     [
