@@ -183,6 +183,13 @@ def test_a_question_mark_among_numbers_is_a_gap_and_text_may_be_numbers(reader: 
     assert reader.values(with_value("size", "0.5"))[1, 0] == 0.5
 
 
+@pytest.mark.parametrize("fitted", [[True, False], ["True", "False"]])
+def test_booleans_are_read_as_python_and_as_openml_write_them(fitted: list[Any]) -> None:
+    written = pd.DataFrame({"is": [True, "True", "true", False, "False", None]}, dtype=object)
+    found = table_of(pd.DataFrame({"is": fitted * 20})).rows_reader.values(written)
+    np.testing.assert_array_equal(found[:, 0], [1, 1, 1, 0, 0, np.nan])
+
+
 def test_an_unseen_category_is_a_gap(reader: Reader, table: Table) -> None:
     m = [column.name for column in table.columns].index("colour")
     with pytest.warns(UserWarning, match="Column 'colour' has 'pink', which the training table did not: taken as"):
