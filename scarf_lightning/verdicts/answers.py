@@ -282,7 +282,7 @@ def _steps(levels: Floats, alpha: float) -> list[float]:
         # After the first that is not claimed no further one is, and the share of each stays.
         is_claimed = is_claimed and levels[place] <= steps[place]
         n_open -= int(is_claimed)
-    return [float(step) for step in steps]
+    return steps.tolist()
 
 
 def after_looks(verdict: Verdict, before: Sequence[Look]) -> Verdict:

@@ -353,8 +353,8 @@ def error_parts(
     # zero where the trial did not test the unit.
     n_rows = np.array([len(row_values) for row_values in values])
     trial_of = np.repeat(np.arange(trials), n_rows)
-    every = np.concatenate(list(values))
-    known, unit_of = np.unique(np.concatenate(list(units)), return_inverse=True)
+    every = np.concatenate(values)
+    known, unit_of = np.unique(np.concatenate(units), return_inverse=True)
     n_units = len(known)
     deviations, shares = np.zeros((2, trials, n_units))
     np.add.at(deviations, (trial_of, unit_of), (every - means[trial_of]) / n_rows[trial_of])

@@ -238,7 +238,7 @@ def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Ve
     def level(is_beyond: NDArray[np.bool_]) -> float:
         """Twice the chance of so many tables beyond a value, if the median does not lie there. Tables that are equal to
         it speak for neither side."""
-        return min(1.0, 2 * float(bdtr(n - int(is_beyond.sum()), n, 0.5)))
+        return min(1.0, 2 * float(bdtr(n - is_beyond.sum(), n, 0.5)))
 
     towards = gains if median > 0 else -gains
     # A few tables that gain much may lift the mean, although the median one gains nothing.

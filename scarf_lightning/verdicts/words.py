@@ -10,7 +10,8 @@ from .answers import UNDECIDED, Answer
 from .effects import ON, Effect
 
 MOST_SENTENCES, MOST_WORDS = 8, 25
-"""Effects that have a sentence, of more the sure ones come first; and words of a sentence."""
+"""Effects that have a sentence, of more those of pre-training and then the sure ones come first; and words of a
+sentence."""
 TOGETHER = "At most 5 % of directions are false, of each axis and of all interactions (Holm's correction)."
 WITHOUT_PREDICTIONS = "Predictions were not kept, which makes intervals a third wider (corrected resampled t-test)."
 VERBS: dict[Answer, str] = {"no practical difference": "makes no practical difference"}
@@ -26,13 +27,19 @@ OF_INTERACTIONS: dict[Answer, str] = {
 
 def sentences(effects: Sequence[Effect]) -> list[str]:
     """The answer in sentences: the base of a star, one for each effect, and what the answers are about."""
-    found: list[str] = []
     bases = {effect.reference_label: effect for effect in effects if effect.kind == "change"}
-    for label, effect in bases.items():
-        found.append(f"Base: {label}, {level_in_words(effect.reference_level, effect.metric)}.")
+    found = [f"Base: {label}, {level_in_words(base.reference_level, base.metric)}." for label, base in bases.items()]
     said = effects
     if n_more := len(effects[MOST_SENTENCES:]):
-        said = sorted(effects, key=lambda each: each.claimed == UNDECIDED)[:MOST_SENTENCES]
+        # Pre-training is the question of most sweeps that hold it, so rivals and interactions have what is left.
+        said = sorted(
+            effects,
+            key=lambda each: (
+                each.kind == "interaction"
+                or each.ones[0].options.get("pretrain") == each.others[0].options.get("pretrain"),
+                each.claimed == UNDECIDED,
+            ),
+        )[:MOST_SENTENCES]
     names_shared = len({effect.reference for effect in effects}) > 1
     found += [sentence_on(effect, names_shared=names_shared) for effect in said]
     found += dict.fromkeys(f"{capitalised(effect.verdict.reason)}." for effect in said if effect.verdict.reason)

@@ -131,7 +131,7 @@ def worth_in_labels(competitor: Floats, reference: Floats, labels: Sequence[floa
     # The gain and the steps of the curve are all that the factor depends on. In parts of the largest metric:
     # differences that cancel but for rounding are a tie, whatever its unit.
     parts = np.column_stack([competitor - reference[:, at], np.diff(reference, axis=1)])
-    parts = parts / (float(np.abs(reference).max()) or 1.0)
+    parts = parts / (np.abs(reference).max() or 1.0)
     means = parts.mean(axis=0)
     factor = _factor(means, widths, at, ends)
 
@@ -140,9 +140,9 @@ def worth_in_labels(competitor: Floats, reference: Floats, labels: Sequence[floa
         # How often each draw has each table. The seed is fixed, so a report that is made again shows the same interval.
         counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=DRAWS)
         factors = [_factor(drawn, widths, at, ends) for drawn in means + counts @ (parts - means) / n]
-        tail = float(ndtr(-student_quantile(n - 1) * math.sqrt(n / (n - 1))))
-        low = float(np.quantile(factors, tail, method="lower"))
-        high = float(np.quantile(factors, 1 - tail, method="higher"))
+        tail = ndtr(-student_quantile(n - 1) * math.sqrt(n / (n - 1)))
+        low = np.quantile(factors, tail, method="lower")
+        high = np.quantile(factors, 1 - tail, method="higher")
     return Worth(float(labels[at]), factor, low, high, *ends, n)
 
 

@@ -63,16 +63,18 @@ def test_a_competitor_has_a_sentence_with_where_and_beside_what() -> None:
     assert others == [WITHOUT_PREDICTIONS, "Holds for iris; other tables may differ."]
 
 
-def test_each_competitor_has_a_sentence_and_of_many_the_sure_ones_come_first() -> None:
+def test_each_competitor_has_a_sentence_and_of_many_pretraining_and_the_sure_ones_come_first() -> None:
     three = sentences(found(gaining(SCARF=0.1, VIME=0.0, BT=-0.1)))[:3]
     for sentence, answer in zip(three, ("SCARF helps", "VIME makes no practical difference", "BT hurts"), strict=True):
         assert sentence.startswith(f"On iris, beside none: {answer}, ")
         assert len(sentence.split()) <= 25
 
     some = [replace(SOME, what=f"c{n}", claimed="undecided") for n in range(MOST_SENTENCES + 1)]
-    first, *others = sentences([*some, SOME])
-    assert first.startswith("On iris, beside none: SCARF helps, +")
-    assert others[MOST_SENTENCES - 1] == "A report's table has 2 more effects."
+    pretrained = replace(some[0], what="VIME", ones=[replace(SOME.ones[0], options={"pretrain": "vime"})])
+    first, second, *others = sentences([replace(pretrained, kind="interaction"), *some, SOME, pretrained])
+    assert first.startswith("On iris, beside none: VIME undecided, +"), "pre-training comes first"
+    assert second.startswith("On iris, beside none: SCARF helps, +")
+    assert others[MOST_SENTENCES - 2] == "A report's table has 4 more effects."
 
 
 def test_over_labels_each_number_has_a_sentence() -> None:
