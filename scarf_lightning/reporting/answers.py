@@ -4,6 +4,7 @@ terminal and logger; and the looks at them, as the store remembers them."""
 import itertools
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -202,9 +203,9 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
     # Rows of older versions lack the labels in all.
     n_labels = trials["n_labels"].fillna(trials["n_labelled"]).astype(float).groupby(trials["cell"]).median()
     measured = {label: results.measured(label, metric) for label in results.rows}
-    tables = {results.rows[label]["dataset"] for label, its in measured.items() if its.values}
-    # The sign test over so few tables finds nothing, so each has an answer of its own.
-    are_few = 1 < len(tables) < FEWEST_TABLES
+    n_cells = Counter(results.rows[label]["dataset"] for label, its in measured.items() if its.values)
+    # The sign test over so few tables on which cells meet finds nothing, so each has an answer of its own.
+    are_few = 1 < sum(n > 1 for n in n_cells.values()) < FEWEST_TABLES
     cells = []
     for label, row in results.rows.items():
         is_baseline = row["method"] == LEARNS_NOTHING

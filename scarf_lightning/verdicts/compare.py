@@ -136,9 +136,9 @@ def compare(
     effects = answered(effects_of(plan)[0], lambda _: [Look(trials) for trials in looks])
     if not effects:
         raise UsageError("No competitor shares a table and a trial with the reference; name another one.")
-    levels = []
-    for cell in cells:
-        levels.append((cell.table, cell.name, cell.labels, *cell.trials.level(measure), len(cell.trials.values)))
+    levels = [
+        (cell.table, cell.name, cell.labels, *cell.trials.level(measure), len(cell.trials.values)) for cell in cells
+    ]
     worths = worths_of(effects, cells)
     worth_rows = [{"competitor": its.what, "reference": its.reference} | vars(worth) for its, worth in worths]
     return ComparedResults(
@@ -196,8 +196,8 @@ def cells_of(
         trials = frame.assign(**{VALUE: _numbers(frame, metric.name, metric.bounds)}).dropna(subset=VALUE)
     else:
         trials = _tested(frame, metric, predicted)
-    # A claim over tables needs six, so each of fewer is a context of its own.
-    are_few = 1 < trials["dataset"].nunique() < FEWEST_TABLES
+    # A claim over tables needs six on which competitors meet, so each of fewer is a context of its own.
+    are_few = 1 < trials.groupby("dataset")["competitor"].nunique().gt(1).sum() < FEWEST_TABLES
     cells = []
     groups: Any = trials.groupby(PLACE, sort=False)
     for (n, table, name), own in groups:

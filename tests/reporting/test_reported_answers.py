@@ -62,10 +62,10 @@ def evidence(found: Sequence[Effect]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("tables", "measured", "n_effects"), [(1, 1, 2), (3, 3, 6), (7, 7, 2), (6, 5, 10)])
 def test_competitors_are_answered_as_compare_answers_them(tables: int, measured: int, n_effects: int) -> None:
-    """A table that the metric does not measure counts for nothing."""
+    """A table on which no two competitors have a value counts for nothing."""
     cells: Cells = []
     for table, (place, (name, gain)) in itertools.product(range(tables), enumerate(GAINS)):
-        its = values(10 * table + place, 0.8 + gain) if table < measured else [math.nan] * 12
+        its = values(10 * table + place, 0.8 + gain) if table < measured or name == "none" else [math.nan] * 12
         cells.append(a_cell(its, dataset=f"t{table}", pretrain=name))
 
     found = answers_of(results_of(cells), OPTIONS)
