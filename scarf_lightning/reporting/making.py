@@ -183,7 +183,8 @@ def _check_results(results: CellResults, metric: Metric) -> None:
     trials = results.trials
     if trials.empty:
         raise NothingFinishedError(
-            f"Nothing is finished yet: none of {len(results.cells)} cells has a trial; train them by `train.py` first."
+            f"Nothing is finished yet: none of {counted(len(results.cells), 'cell')} has a trial; train them by "
+            "`train.py` first."
         )
     # Before the metric: trials that diverged have none, and the advice is another one.
     if trials["diverged"].all():

@@ -281,7 +281,7 @@ def _steps(levels: Floats, alpha: float) -> list[float]:
         steps[place] = alpha / n_open
         # After the first that is not claimed no further one is, and the share of each stays.
         is_claimed = is_claimed and levels[place] <= steps[place]
-        n_open -= int(is_claimed)
+        n_open -= is_claimed
     return steps.tolist()
 
 

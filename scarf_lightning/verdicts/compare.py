@@ -127,6 +127,8 @@ def compare(
         if not isinstance(value, Real) or not value >= 0:
             raise UsageError(f"{name}={value} needs to be a number of 0 or more.")
     measure = metric_named(metric)
+    # An array has no names of columns, so the first one is refused as lacking.
+    frame = pd.DataFrame(frame)
     cells = [] if frame.empty else cells_of(frame, measure, factors, labels, **known)
     if not cells:
         raise UsageError(f"The frame has no value of {metric}; fill its column.")

@@ -229,7 +229,7 @@ def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Ve
     from scipy.special import bdtr
 
     gains = np.round([each.mean() for each in differences], DECIMALS)
-    n, average = len(gains), float(gains.mean())
+    n, average = len(gains), gains.mean()
     interval = median, *_ = median_gain(gains)
     known = *interval, *_won_and_lost(gains), min(map(len, differences)), n, average
     if n < FEWEST_TABLES:

@@ -143,7 +143,7 @@ def worth_in_labels(competitor: Floats, reference: Floats, labels: Sequence[floa
         tail = ndtr(-student_quantile(n - 1) * math.sqrt(n / (n - 1)))
         low = np.quantile(factors, tail, method="lower")
         high = np.quantile(factors, 1 - tail, method="higher")
-    return Worth(float(labels[at]), factor, low, high, *ends, n)
+    return Worth(labels[at], factor, low, high, *ends, n)
 
 
 def _factor(means: Floats, widths: Sequence[float], at: int, ends: tuple[float, float]) -> float:

@@ -181,10 +181,8 @@ def test_where_every_trial_diverged_or_nothing_is_finished_there_is_no_report() 
     results = diverged(results, (0, 0), (0, 1), (1, 0))
     with pytest.raises(UsageError, match=r"^All 3 trials diverged; train with other settings, "):
         report_of(results, [])
-    nothing = compared({"iris": {"none": [float("nan")], "scarf": []}})
-    with pytest.raises(
-        NothingFinishedError, match=r"^Nothing is finished yet: none of 2 cells has a trial; "
-    ) as caught:
+    nothing = results_of([a_cell([float("nan")])])
+    with pytest.raises(NothingFinishedError, match=r"^Nothing is finished yet: none of 1 cell has a trial; ") as caught:
         report_of(nothing, [])
     assert caught.value.status == 1
 

@@ -95,6 +95,8 @@ def test_a_competitor_alone_is_compared_with_nothing(metrics: pd.DataFrame) -> N
     for frame in (alone.assign(accuracy=None), alone[:0]):
         with pytest.raises(UsageError, match="The frame has no value of accuracy"):
             compare(frame, metric="accuracy", reference="base")
+    with pytest.raises(UsageError, match="The frame lacks the column dataset"):
+        compare(np.ones((3, 3)), metric="accuracy")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
