@@ -92,7 +92,9 @@ def show_cells(folder: Path) -> None:
     trials[metric] = trials[known].max(axis="columns")
     cells = trials.groupby(["cell", *varied], sort=False, dropna=False)[metric]
     shown = cells.agg(["mean", "std", "count"]).set_axis([metric, "std", "trials"], axis="columns").reset_index()
-    screen().print(shown.to_string(index=False, na_rep="", float_format="%.4g"), soft_wrap=True)
+    # Some columns have a missing value of pandas, which would be printed as <NA>.
+    shown[varied] = shown[varied].astype(object).where(shown[varied].notna(), "")
+    screen().print(shown.to_string(index=False, na_rep="", float_format="{:.4g}".format), soft_wrap=True)
 
 
 def check(module: str) -> int:

@@ -313,9 +313,10 @@ class FileSource(Source):
         # A pipe would wait for somebody who writes into it.
         files = [match for match in matches if match.is_file()]
         if not files:
+            fault = f"{path} is a folder" if path.is_dir() else f"there is no file {path}"
             raise UsageError(
-                f"there is no file {path}; set dataset.path to a file of a table, or to a pattern such as "
-                "'parts/*.csv', relative to the folder that the command runs in."
+                f"{fault}; set dataset.path to a file of a table, or to a pattern such as 'parts/*.csv', relative to "
+                "the folder that the command runs in."
             )
         return tuple(files)
 

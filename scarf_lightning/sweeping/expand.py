@@ -70,9 +70,15 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     given = _axes(arguments)
     if "dataset.path" in given:
         given.setdefault("dataset", ["dataset=csv"])
-    composed, unknown = _composed(_combinations(given, sweep, composer), composer)
-    cells, left_out = _going_together(composed)
-    refuse(_problems(cells, unknown) if cells else left_out)
+    try:
+        composed, unknown = _composed(_combinations(given, sweep, composer), composer)
+        cells, left_out = _going_together(composed)
+        refuse(_problems(cells, unknown) if cells else left_out)
+    except UsageError as error:
+        if sweep is None or not sweep.is_of_user:
+            raise
+        # The fault may be of the command line too, which adds to the cells of the file.
+        raise UsageError(f"{error} The cells are those of {sweep.file}.") from error
     usual = composer(())
     config = cells[0].config
     if (config.vary, config.max_cells, bool(config.sweeps)) != (usual.vary, usual.max_cells, sweep is not None):

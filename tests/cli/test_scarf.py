@@ -59,13 +59,14 @@ def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_
 def test_results_have_a_line_for_each_cell_with_what_differs(tmp_path: Path) -> None:
     fill_store(tmp_path / "mine", datasets=1, trials=2, pretrains=("none", "scarf"))
     of_number = CellStore(tmp_path / "mine", identity_of(some_config(pretrain="vime"), DATA_HASH))
-    described(of_number, dataset="houses", target=Number("price"), options={"seed": 4})
+    described(of_number, dataset="houses", target=Number("price"), options={"seed": 4, "loss.temperature": 2})
     of_number.add(some_record([0, 1], accuracy=None, rmse=93.6))
 
     ran = asked("results", "mine", cwd=tmp_path)
 
     heading, *lines = ran.stdout.strip().splitlines()
-    assert re.match(r"cell .* pretrain .*seed +accuracy or rmse +std +trials", heading)
+    assert re.match(r"cell .* pretrain .*seed .*accuracy or rmse +std +trials", heading)
+    assert "<NA>" not in ran.stdout
     trials = load(tmp_path / "mine")
     means = trials["accuracy"].fillna(trials["rmse"]).groupby(trials["fingerprint"].str[:6]).mean()
     cells = [line.split() for line in lines]

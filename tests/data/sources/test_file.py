@@ -236,7 +236,7 @@ class TestConfiguration:
         ("asked", "said"),
         [
             ("dataset.path=gone.csv dataset.target=level", "^there is no file gone.csv; set dataset.path to"),
-            ("dataset.path=. dataset.target=level", "^there is no file .*; set dataset.path to"),
+            ("dataset.path=. dataset.target=level", "is a folder; set dataset.path to"),
             ("dataset.path=none*.csv dataset.target=level", r"^there is no file none\*.csv; set dataset.path to"),
             ("dataset.path=t.csv dataset.target=leve", "^dataset.target=leve names no column of t.csv. Did you mean "),
         ],
