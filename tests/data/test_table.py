@@ -179,8 +179,6 @@ def test_unlabelled_rows_are_kept_and_the_split_column_is_hashed() -> None:
 @pytest.mark.parametrize(
     ("features", "labels", "message"),
     [
-        ({"x": WHOLE}, [None, "no", None, None, *LABELS[4:]], r"test:t has 9 rows with a label in 'y'; .* at least 10"),
-        ({"x": WHOLE}, ["only"] * 12, r"target 'y' of test:t has the one class 'only'; two are needed"),
         ({"x": WHOLE[:9]}, LABELS[:9], r"test:t has 9 rows .* at least 10"),
         ({"e": [None] * 12, "n": [np.nan] * 12}, LABELS, r"test:t has no column to learn from"),
         ({}, LABELS, r"test:t has no column to learn from"),
