@@ -74,7 +74,11 @@ class ScarfSweeper(Sweeper):
         from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.run import run
 
-        request = expand(arguments, self.composer(arguments))
+        composer = self.composer(arguments)
+        request = expand(arguments, composer)
+        # A command that repeats the run finds its presets by this flag.
+        if composer.config_dir:
+            request.arguments = [f"--config-dir={composer.config_dir}", *arguments]
         check_before_training(request.cells, request.sweep)
         with ended_by_signals():
             return run(request, load_training, Terminal(), self.launch(arguments))

@@ -130,17 +130,10 @@ def values_of(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
-    """The modules that a command line names; the last list wins.
-
-    Raises:
-        UsageError: a text stands in the place of the list.
-    """
-    named = values_of(arguments, ["plugins"]).get("plugins")
-    # A part of the module that is not imported would be refused first.
-    if isinstance(named, str):
-        raise UsageError(f"plugins={named}: it takes a list, plugins=[{named}].")
-    # What else is no list is refused later, by the check of the option.
-    return list(map(str, named)) if isinstance(named, list) else []
+    """The modules that a command line names; the last list wins."""
+    named = values_of(arguments, ["plugins"]).get("plugins", [])
+    # What is no list is refused later, by the check of the option.
+    return list(map(str, named if isinstance(named, list) else [named]))
 
 
 def offer(plugins: Sequence[str]) -> None:
@@ -303,7 +296,7 @@ def usage_error(error: BaseException) -> UsageError:
         )
     if isinstance(cause, UNKNOWN):
         known = cause.parent_node or ()
-        return unknown_option([each for each in known if each not in ("hydra", TARGET)], str(cause.full_key))
+        return unknown_option([each for each in known if each != TARGET], str(cause.full_key))
     message = f"{error} {cause or ''}".partition("full_key: ")[0]
     if isinstance(cause, OmegaConfBaseException):
         # Its further lines repeat the key and name its classes.

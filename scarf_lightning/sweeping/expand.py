@@ -37,7 +37,7 @@ class ExpandedSweep:
         sweep: the file that names them, if there is one.
         left_out: sentences on combinations that do not go together.
         notes: sentences on what a user may have meant otherwise.
-        arguments: the command line, as the user wrote it, with its folder of options.
+        arguments: the command line, as the user wrote it; a sweeper adds its folder of options.
         usual: the axis columns of the usual cell, which has no overrides.
     """
 
@@ -70,15 +70,9 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     given = _axes(arguments)
     if "dataset.path" in given:
         given.setdefault("dataset", ["dataset=csv"])
-    try:
-        composed, unknown = _composed(_combinations(given, sweep, composer), composer)
-        cells, left_out = _going_together(composed)
-        refuse(_problems(cells, unknown) if cells else left_out)
-    except UsageError as error:
-        if sweep is None or not sweep.is_of_user:
-            raise
-        # The fault may be of the command line too, which adds to the cells of the file.
-        raise UsageError(f"{error} The cells are those of {sweep.file}.") from error
+    composed, unknown = _composed(_combinations(given, sweep, composer), composer)
+    cells, left_out = _going_together(composed)
+    refuse(_problems(cells, unknown) if cells else left_out)
     usual = composer(())
     config = cells[0].config
     if (config.vary, config.max_cells, bool(config.sweeps)) != (usual.vary, usual.max_cells, sweep is not None):
@@ -89,10 +83,7 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
             "Each seed is a cell of its own. The repeats of one number are its trials, which differ in split, "
             "initialisation and batches: trials=N."
         )
-    # A command that repeats the run finds its presets by this flag.
-    if composer.config_dir:
-        arguments = [f"--config-dir={composer.config_dir}", *arguments]
-    return ExpandedSweep(named(distinct(cells)), sweep, [*dict.fromkeys(left_out)], notes, arguments, columns(usual))
+    return ExpandedSweep(named(distinct(cells)), sweep, list(dict.fromkeys(left_out)), notes, arguments, columns(usual))
 
 
 def _axes(arguments: Sequence[str]) -> Axes:

@@ -18,6 +18,7 @@ from scarf_lightning.cli import api as module
 from scarf_lightning.cli import commands
 from scarf_lightning.reporting import drawings
 from scarf_lightning.sweeping.compose import OF_TODAY
+from scarf_lightning.sweeping.expand import ExpandedSweep
 from tests.composing import composer_once
 from tests.processes import TINY, here
 from tests.storing import one_overflows
@@ -123,11 +124,15 @@ def test_a_folder_of_the_users_is_read(config_dir: Path, tmp_path: Path, monkeyp
     (config_dir / "sweeps").mkdir()
     (config_dir / "sweeps/x.yaml").write_text("title: x\ncells:\n  - dataset: [mine, wdbc]\n    pretrain: none\n")
 
+    begun: list[ExpandedSweep] = []
+    monkeypatch.setattr("scarf_lightning.cli.show.Terminal.begin", lambda show, request: begun.append(request))
+
     plan = scarf_lightning.plan("sweeps=conf/sweeps/x.yaml", config_dir="conf")
     trials = scarf_lightning.run("dataset=mine", *TINY, "trials=1", verbose=False, config_dir=config_dir)
 
     assert plan["dataset"].tolist() == ["mine", "wdbc"]
     assert trials["dataset"].tolist() == ["mine"]
+    assert begun[0].arguments[:2] == [f"--config-dir={config_dir}", "dataset=mine"], "the command finds its options"
     with pytest.raises(UsageError, match=r"^dataset=mine is not an option. "):
         scarf_lightning.plan("dataset=mine")
 

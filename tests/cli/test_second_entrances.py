@@ -105,7 +105,6 @@ def test_presets_are_swept_and_the_command_line_replaces_their_options(folder: t
         (place / "experiment" / f"{name}.yaml").write_text(f"{GLOBAL}seed: {seed}\ntrials: 3\n")
     request = expand(["+experiment=one,two", "trials=2"], composer)
     assert [(each.config.seed, each.config.trials) for each in request.cells] == [(1, 2), (2, 2)]
-    assert [*request.arguments] == [f"--config-dir={place}", "+experiment=one,two", "trials=2"]
 
 
 SWEEP = "title: x\ntrials: 1\ncells:\n  - "
