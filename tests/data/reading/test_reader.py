@@ -104,9 +104,10 @@ def test_options_overrule_what_values_show(values: list[Any], asked: str, kind: 
     assert read(values, asked)[0].kind == kind
 
 
-def test_bytes_are_refused_by_their_column() -> None:
+@pytest.mark.parametrize("values", [[[1, 2], [3]] * 30, [{"a": 1}] * N, [b"1"] * N, [1j] * N, ["a\0"] * N])
+def test_what_is_neither_a_number_nor_a_category_is_refused_by_its_column(values: list[Any]) -> None:
     with pytest.raises(UsageError, match="olumn 'c' holds"):
-        read([b"1"] * N)
+        read(values)
 
 
 FRAME = pd.DataFrame(
