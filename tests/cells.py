@@ -66,12 +66,12 @@ def some_config(*, pretrain: str | PretrainSettings = "scarf", **chosen: Any) ->
 
 
 def identity_of(config: Config, data_hash: str) -> Row:
-    """What identifies a cell on the data of this hash."""
+    """The identity of a cell, on data with this hash."""
     return identity(config, used_options(config), data_hash)
 
 
 def pretraining_identity_of(config: Config, data_hash: str) -> Row:
-    """What identifies its pre-training."""
+    """That of its pre-training."""
     return identity(config, pretraining_options(config), data_hash)
 
 

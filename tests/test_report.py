@@ -58,6 +58,19 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert left == {"results", "reports"}
 
 
+@pytest.mark.slow
+def test_the_answer_comes_first(half_finished: Path) -> None:
+    ran = report_here("sweeps=quick", "trials=2", "regime=full", "method=control", "out=page", cwd=half_finished)
+
+    assert ran.returncode == 0, ran.stderr
+    html = (half_finished / "page" / "index.html").read_text(encoding="utf-8")
+    (first,) = re.findall(r'<p class="headline">(.*?)</p>', html)
+    assert first == ran.stdout.splitlines()[0]
+    assert "pretrain=scarf" in first
+    assert first.endswith(" undecided, +40.00 points of accuracy.")
+    assert "10 trials answer: the same command with trials=10." in ran.stdout.splitlines()
+
+
 def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path: Path) -> None:
     for pretrain in ("none", "scarf"):
         config = some_config(pretrain=pretrain)
@@ -69,6 +82,14 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
     ran = report_here("results=mine", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert "Not imported: my_part" in ran.stdout
+
+
+def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
+    ran = report_here("sweeps=./mine.yaml", cwd=with_a_sweep(tmp_path))
+
+    said = "Nothing is finished yet: none of 1 cell has a trial; train them by `train.py` first.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", said)
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.yaml"]
 
 
 def with_a_sweep(folder: Path, drawing: str = "") -> Path:
@@ -87,6 +108,10 @@ OF_WHAT = r"Name what the report is of: sweeps=NAME, or results=FOLDER\."
     [
         ("", OF_WHAT),
         ("pretrain=scarf", OF_WHAT),
+        (
+            "sweeps=quik",
+            r"sweeps=quik: there is no .*file\. Did you mean quick\? The sweeps are: .*\.",
+        ),
         ("results=nowhere", r"nowhere holds no results; .*\."),
         ("sweeps=mine.yaml metric=gini", r"metric=gini is unknown. The metrics are: accuracy, .*\."),
     ],

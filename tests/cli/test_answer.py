@@ -50,7 +50,7 @@ def test_an_own_file_is_answered_with_its_page(tmp_path: Path, monkeypatch: pyte
 
     assert ran.returncode == 0, ran.stderr
     monkeypatch.chdir(tmp_path)
-    written = scarf_lightning.report([*asked])
+    written = scarf_lightning.report([*asked], out="page")
     assert "Left out: method=ridge" in str(written)
     effects = written.tables["effects"].set_index(["what", "context"])
     control, scarf = "pretrain=none, method=control", "pretrain=scarf, method=control"
@@ -61,3 +61,4 @@ def test_an_own_file_is_answered_with_its_page(tmp_path: Path, monkeypatch: pyte
     # Networks of two epochs learn nothing.
     logistic = accuracy["pretrain=none, method=logistic", "all labels"]
     assert logistic > accuracy[control, "all labels"] + 0.1
+    assert (tmp_path / "page" / "index.html").is_file()

@@ -46,6 +46,7 @@ def test_every_command_has_a_page_of_help(command: str, tmp_path: Path) -> None:
         ("check ./mine.py", "plugins names mine: No module named 'mine'."),
         ("results nowhere", "nowhere holds no results; train a cell first, or name another folder."),
         ("results a b", "scarf results takes one FOLDER."),
+        ("train --trials 3", "--trials is not known; options have no dashes: trials=VALUE."),
     ],
 )
 def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_path: Path) -> None:

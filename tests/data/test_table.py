@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scarf_lightning.data.columns import Column, ColumnReading
 from scarf_lightning.data.table import Table, first_alike, reading_report
 from scarf_lightning.data.targets import Classes
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.screen import screen
 
 COLOURS = ["red", "blue", "red", None, "green", "blue", "red", "red", "green", "blue", None, "red"]
@@ -179,6 +179,8 @@ def test_unlabelled_rows_are_kept_and_the_split_column_is_hashed() -> None:
 @pytest.mark.parametrize(
     ("features", "labels", "message"),
     [
+        ({"x": WHOLE}, [None, "no", None, None, *LABELS[4:]], r"test:t has 9 rows with a label in 'y'; .* at least 10"),
+        ({"x": WHOLE}, ["only"] * 12, r"target 'y' of test:t has the one class 'only'; two are needed"),
         ({"x": WHOLE[:9]}, LABELS[:9], r"test:t has 9 rows .* at least 10"),
         ({"e": [None] * 12, "n": [np.nan] * 12}, LABELS, r"test:t has no column to learn from"),
         ({}, LABELS, r"test:t has no column to learn from"),
@@ -257,5 +259,5 @@ def test_of_known_data_nothing_is_said() -> None:
 def test_rows_that_equal_another_are_counted(labels: list[int], n_copies: int) -> None:
     table = replace(table_of([], labels), values=np.array([[1.0], [np.nan], [1.0], [np.nan]]))
     (*_, line) = map(str, reading_report(table))
-    assert line.startswith(f"mine has {n_copies} labelled row")
+    assert line.startswith(f"mine has {counted(n_copies, 'labelled row')} with an equal one above, the target aside; ")
     assert table.report()["n_copies"] == n_copies

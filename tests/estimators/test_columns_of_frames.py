@@ -38,6 +38,12 @@ class TestWhatColumnsTell:
         if value == "v":
             assert learned(rows, GAPS).score(rows, GAPS) == 1.0
 
+    def test_an_unseen_value_is_a_gap(self, small_fit: Any) -> None:
+        with pytest.warns(UserWarning, match="'c' has 'z', which the training table did not: taken as missing"):
+            small_fit.predict(X.assign(c="z"))
+        with pytest.warns(UserWarning, match="'c' has 'z'"):
+            small_fit.predict(X.assign(c=["z", *X["c"][1:]]))
+
 
 class TestWhatIsRefused:
     @pytest.mark.parametrize(

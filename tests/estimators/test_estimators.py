@@ -120,6 +120,7 @@ class TestRows:
         ("rows", "labels", "sentence"),
         [
             (X, [None] * N, "y holds no label; ScarfTransformer learns without labels"),
+            (X, ["a"] * N, "has the one class 'a'; two are needed"),
             (X, ["a", "b", *[None] * (N - 2)], "X has 2 rows with a label in 'y'"),
             (pd.concat([X, X[["a"]]], axis=1), y, "X has more than one column 'a'"),
             (X.assign(a=1, b="x", c="y"), y, "X has no column to learn from"),

@@ -62,7 +62,7 @@ def evidence(found: Sequence[Effect]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("tables", "measured", "n_effects"), [(1, 1, 2), (3, 3, 6), (7, 7, 2), (6, 5, 10)])
 def test_competitors_are_answered_as_compare_answers_them(tables: int, measured: int, n_effects: int) -> None:
-    """A table on which no two competitors have a value counts for nothing."""
+    """A table on which fewer than two competitors have a value does not count."""
     cells: Cells = []
     for table, (place, (name, gain)) in itertools.product(range(tables), enumerate(GAINS)):
         its = values(10 * table + place, 0.8 + gain) if table < measured or name == "none" else [math.nan] * 12

@@ -48,6 +48,7 @@ def test_several_axes_make_their_product_the_last_one_fastest() -> None:
     ]
     assert [(cell.config.corruption["name"], cell.config.scaling["name"]) for cell in request.cells] == product
     assert request.usual == columns(config_of()), "several cells are told from the one without overrides"
+    assert list(request.arguments) == ["corruption=mean,marginal", "seed=1", "scaling=minmax,none"]
 
 
 @pytest.mark.parametrize(
@@ -186,6 +187,11 @@ cells:
     )
     def test_an_option_is_not_its_group(self, argument: str, sweeps: Path) -> None:
         assert len(request_of(f"sweeps={sweeps}/some.yaml", argument).cells) == 4
+
+    def test_trials_of_a_block_replace_those_of_the_file(self, sweeps: Path) -> None:
+        (sweeps / "some.yaml").write_text("title: T\ntrials: 7\ncells: [{seed: [1, 2]}, {seed: 3, trials: 3}]\n")
+        cells = request_of(f"sweeps={sweeps}/some.yaml").cells
+        assert [cell.config.trials for cell in cells] == [7, 7, 3]
 
     def test_equal_cells_of_a_block_count_once_with_the_largest_number_of_trials(self, sweeps: Path) -> None:
         (sweeps / "some.yaml").write_text("title: T\ncells: [{seed: 1, trials: [3, 9, 4]}]\n")
