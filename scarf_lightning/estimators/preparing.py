@@ -83,8 +83,8 @@ def labels_of_classes(y: NDArray[Any]) -> GivenLabels:
             known = known[is_class]
     try:
         with warnings.catch_warnings():
-            # Of more classes than half of the rows the note on the target says more.
-            warnings.simplefilter("ignore")
+            # The note on the target says more.
+            warnings.filterwarnings("ignore", "The number of unique classes")
             check_classification_targets(known)
         LabelEncoder().fit(known)
     except TypeError as error:
