@@ -1,7 +1,7 @@
 """The interval of a mean over trials on one table. The console, the loggers and the report show the same one."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -33,6 +33,16 @@ class Interval(NamedTuple):
     mean: float
     low: float
     high: float
+
+
+def are_few_tables(competitors: Iterable[int]) -> bool:
+    """Tell whether tables with so many competitors each are several, and too few for a claim over them: then each of
+    them has an answer of its own. A table with one competitor compares nothing.
+
+    >>> are_few_tables([2, 3, 1]), are_few_tables([2, 1]), are_few_tables([2] * 6)
+    (True, False, False)
+    """
+    return 1 < sum(n > 1 for n in competitors) < FEWEST_TABLES
 
 
 def student_quantile(freedom: float, probability: float = UPPER_END) -> float:

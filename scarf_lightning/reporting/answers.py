@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..errors import RecordWarning, enumeration
-from ..intervals import FEWEST_TABLES, Interval
+from ..intervals import Interval, are_few_tables
 from ..metrics import Metric, metric_named
 from ..results import keep_looks, read_looks
 from ..verdicts.answers import ENOUGH_TRIALS, UNDECIDED, Levels, Look, chance_of_answer
@@ -204,8 +204,7 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
     n_labels = trials["n_labels"].fillna(trials["n_labelled"]).astype(float).groupby(trials["cell"]).median()
     measured = {label: results.measured(label, metric) for label in results.rows}
     n_cells = Counter(results.rows[label]["dataset"] for label, its in measured.items() if its.values)
-    # The sign test over so few tables on which cells meet finds nothing, so each has an answer of its own.
-    are_few = 1 < sum(n > 1 for n in n_cells.values()) < FEWEST_TABLES
+    are_few = are_few_tables(n_cells.values())
     cells = []
     for label, row in results.rows.items():
         is_baseline = row["method"] == LEARNS_NOTHING

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
-from ..intervals import FEWEST_TABLES, TEST_TO_TRAIN, UNBOUNDED
+from ..intervals import TEST_TO_TRAIN, UNBOUNDED, are_few_tables
 from ..metrics import FRACTION, Floats, Labels, Metric, metric_named
 from .answers import MARGIN, Look
 from .effects import ON, WITH, Cell, Effect, Plan, answered, effects_of, frame_of
@@ -198,8 +198,7 @@ def cells_of(
         trials = frame.assign(**{VALUE: _numbers(frame, metric.name, metric.bounds)}).dropna(subset=VALUE)
     else:
         trials = _tested(frame, metric, predicted)
-    # A claim over tables needs six on which competitors meet, so each of fewer is a context of its own.
-    are_few = 1 < trials.groupby("dataset")["competitor"].nunique().gt(1).sum() < FEWEST_TABLES
+    are_few = are_few_tables(trials.groupby("dataset")["competitor"].nunique())
     cells = []
     groups: Any = trials.groupby(PLACE, sort=False)
     for (n, table, name), own in groups:
