@@ -1,6 +1,7 @@
 """The interval of a mean over trials on one table. The console, the loggers and the report show the same one."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -35,14 +36,17 @@ class Interval(NamedTuple):
     high: float
 
 
-def are_few_tables(competitors: Iterable[int]) -> bool:
-    """Tell whether tables with so many competitors each are several, and too few for a claim over them: then each of
-    them has an answer of its own. A table with one competitor compares nothing.
+def are_few_tables(competitors: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether tables are several, and too few for a claim over them. With one competitor a table compares nothing.
 
-    >>> are_few_tables([2, 3, 1]), are_few_tables([2, 1]), are_few_tables([2] * 6)
-    (True, False, False)
+    Args:
+        competitors: a table and a competitor on it each, in any order.
+
+    >>> are_few_tables([("iris", "scarf"), ("iris", "none"), ("wine", "scarf"), ("wine", "none"), ("wdbc", "none")])
+    True
     """
-    return 1 < sum(n > 1 for n in competitors) < FEWEST_TABLES
+    n_competitors = Counter(table for table, _ in set(competitors))
+    return 1 < sum(n > 1 for n in n_competitors.values()) < FEWEST_TABLES
 
 
 def student_quantile(freedom: float, probability: float = UPPER_END) -> float:

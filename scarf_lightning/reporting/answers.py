@@ -4,7 +4,6 @@ terminal and logger; and the looks at them, as the store remembers them."""
 import itertools
 import math
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..errors import RecordWarning, enumeration
-from ..intervals import Interval, are_few_tables
+from ..intervals import Interval
 from ..metrics import Metric, metric_named
 from ..results import keep_looks, read_looks
 from ..verdicts.answers import ENOUGH_TRIALS, UNDECIDED, Levels, Look, chance_of_answer
-from ..verdicts.effects import ON, WITH, Cell, Effect, Plan, Product, answered, effects_of, frame_of, level_over
+from ..verdicts.effects import Cell, Effect, Plan, Product, answered, effects_of, frame_of, level_over
 from ..verdicts.words import sentences
 from ..verdicts.worth import Worth, worth_sentences, worths_of
 from .cell_results import CellResults, ReportedCell, read_results
@@ -203,19 +202,14 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
     # Rows of older versions lack the labels in all.
     n_labels = trials["n_labels"].fillna(trials["n_labelled"]).astype(float).groupby(trials["cell"]).median()
     measured = {label: results.measured(label, metric) for label in results.rows}
-    n_cells = Counter(results.rows[label]["dataset"] for label, its in measured.items() if its.values)
-    are_few = are_few_tables(n_cells.values())
     cells = []
     for label, row in results.rows.items():
         is_baseline = row["method"] == LEARNS_NOTHING
-        context = competing.contexts[label] if is_said else ""
-        if are_few:
-            context = WITH.join(filter(None, (f"{ON}{row['dataset']}", context)))
         cell = Cell(
             table=row["dataset"],
             name=competing.names[label],
             options={column: text_of(row[column]) for column in results.axes if row.get(column) is not None},
-            context=context,
+            context=competing.contexts[label] if is_said else "",
             labels=None if competing.budgets is None else competing.budgets[label],
             n_labels=n_labels.get(label, math.nan),
             key=label,

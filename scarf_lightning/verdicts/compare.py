@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
-from ..intervals import TEST_TO_TRAIN, UNBOUNDED, are_few_tables
+from ..intervals import TEST_TO_TRAIN, UNBOUNDED
 from ..metrics import FRACTION, Floats, Labels, Metric, metric_named
 from .answers import MARGIN, Look
-from .effects import ON, WITH, Cell, Effect, Plan, answered, effects_of, frame_of
+from .effects import Cell, Effect, Plan, answered, effects_of, frame_of
 from .rows_and_fits import rows_by_metric
 from .trials import Trials
 from .words import sentences
@@ -198,16 +198,13 @@ def cells_of(
         trials = frame.assign(**{VALUE: _numbers(frame, metric.name, metric.bounds)}).dropna(subset=VALUE)
     else:
         trials = _tested(frame, metric, predicted)
-    are_few = are_few_tables(trials.groupby("dataset")["competitor"].nunique())
     cells = []
     groups: Any = trials.groupby(PLACE, sort=False)
     for (n, table, name), own in groups:
         values = dict(zip(own["trial"], own[VALUE], strict=True))
         tested = {} if is_measured else dict(zip(own["trial"], own[TESTED], strict=True))
-        in_words = f"{n:,g} labels" if labels else ""
-        context = WITH.join(filter(None, (f"{ON}{table}", in_words))) if are_few else in_words
         its = Trials(values, tested, **known)
-        cells.append(Cell(table, name, its, options[name], context, n if labels else None, n))
+        cells.append(Cell(table, name, its, options[name], f"{n:,g} labels" if labels else "", n or None, n))
     return cells
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from ..errors import UsageError, unknown_name
-from ..intervals import Interval
+from ..intervals import Interval, are_few_tables
 from ..metrics import Metric
 from .answers import ALONE, MARGIN, UNDECIDED, Answer, Levels, Look, Verdict, claimed_together
 from .trials import Trials, difference_of, judge
@@ -244,7 +244,7 @@ class Plan:
         for cells in self.places.values():
             if one in cells and other in cells:
                 first, second = cells[one].options, cells[other].options
-                shared = first.keys() & second.keys() & set(self.axes)
+                shared = first.keys() & second & set(self.axes)
                 unequal = {axis for axis in shared if first[axis] != second[axis]}
                 return {axis for axis in unequal if axis.partition(".")[0] not in unequal - {axis}}
         return set()
@@ -297,6 +297,14 @@ def effects_of(plan: Plan) -> tuple[list[Effect], Product | None]:
     Raises:
         UsageError: the reference is no competitor and no value of an axis.
     """
+    # Each of a few tables has answers of its own.
+    if are_few_tables((cell.table, cell.name) for cell in plan.cells if cell.trials.values):
+        plan = replace(
+            plan,
+            cells=[
+                replace(cell, context=ON + cell.table + (cell.context and WITH + cell.context)) for cell in plan.cells
+            ],
+        )
     product = _product(plan)
     effects = _one_by_one(plan) if product is None else _by_axis(plan, product)
     return [*effects, *_of_labels(plan, effects)], product
@@ -378,7 +386,7 @@ def _one_by_one(plan: Plan) -> list[Effect]:
     changed = _star(plan, named)
     references = named or _without_pretraining(plan) or [*plan.competitors][:1]
     if changed:
-        references = [*plan.competitors.keys() - changed.keys()]
+        references = [*plan.competitors.keys() - changed]
     nearest = _nearest(plan, references)
     # In a product each value of the other axes has a reference of its own, and all are used; else there is one.
     if named and not set(named) <= set(nearest.values()):
@@ -425,14 +433,13 @@ def _nearest(plan: Plan, references: Sequence[str]) -> dict[str, str]:
 def _of_labels(plan: Plan, effects: Sequence[Effect]) -> list[Effect]:
     """By how much each effect differs with more labels from that with the fewest: interactions with labels."""
     curves = [effect for effect in effects if effect.labels is not None]
-    fewest: dict[tuple[str, str], Effect] = {}
+    fewest: dict[Any, tuple[Effect, str]] = {}
     found = []
     for more in sorted(curves, key=lambda effect: effect.labels or 0.0):
         place, _, many = more.context.rpartition(WITH)
-        first = fewest.setdefault((more.what, place), more)
+        first, few = fewest.setdefault((more.what, place), (more, many))
         if first is more or {*more.tables} != {*first.tables}:
             continue
-        few = first.context.rpartition(WITH)[2]
         sides = [*more.ones, *first.others], [*more.others, *first.ones]
         names = f"{more.what} × {many}", f"{more.reference} × {few}"
         found += plan.effect("interaction", *names, *sides, over=more.over, context=place, family="interactions")

@@ -172,6 +172,32 @@ def test_labels_are_an_axis_of_interactions() -> None:
     assert [effect.family for effect in effects if effect is not found] == ["scarf", "scarf"]
 
 
+def competing(n_tables: int, names: str = "ab") -> list[Cell]:
+    """Competitors on so many tables, at two numbers of labels; a further table has the first one alone."""
+    places = [(f"t{n}", name) for n in range(n_tables) for name in names] + [("alone", names[0])]
+    return [
+        cell(name, [0.6, 0.7, 0.8], table=table, labels=labels, context=f"{labels} labels")
+        for labels in (20, 100)
+        for table, name in places
+    ]
+
+
+def test_two_to_five_tables_with_several_competitors_have_answers_of_their_own() -> None:
+    def contexts(n_tables: int) -> set[str]:
+        return {effect.context for effect in planned(competing(n_tables))[0] if effect.kind == "competitor"}
+
+    assert contexts(2) == {f"on t{n} with {labels} labels" for n in range(2) for labels in (20, 100)}
+    assert len(contexts(5)) == 10
+    # A table with one competitor is no second table, however many numbers of labels it has.
+    assert contexts(1) == contexts(6) == {"20 labels", "100 labels"}
+
+
+def test_a_competitor_without_a_trial_makes_no_further_table() -> None:
+    cells = competing(1) + [cell("b", [], table="alone", labels=20, context="20 labels")]
+
+    assert {effect.context for effect in planned(cells)[0]} >= {"20 labels"}
+
+
 def beside(level: float, name: str = "scarf", gain: int = 1, faults: Sequence[str] = ("", ""), **known: Any) -> Effect:
     """A competitor whose gain, or loss, has a direction that is found at this level alone."""
     gains = gain * gains_at(level, known.pop("trials", 12), 1 / 9)

@@ -47,19 +47,12 @@ def test_predictions_are_rows_by_their_number_in_whatever_order_they_stand(predi
     assert means(read(text, "mae")) == means(read(frame, "mae"))
 
 
-def test_numbers_of_labels_and_two_to_five_tables_are_contexts(metrics: pd.DataFrame) -> None:
-    frame = pd.concat([metrics.assign(n=n, dataset=name) for name in "ab" for n in (1000, 20)])
+def test_numbers_of_labels_are_contexts(metrics: pd.DataFrame) -> None:
+    frame = pd.concat([metrics.assign(n=n) for n in (1000, 20)])
 
     cells = read(frame, labels="n")
 
-    assert [(cell.table, cell.labels, cell.context) for cell in cells[::3]] == [
-        ("a", 20, "on a with 20 labels"), ("b", 20, "on b with 20 labels"),
-        ("a", 1000, "on a with 1,000 labels"), ("b", 1000, "on b with 1,000 labels"),
-    ]  # fmt: skip
-    assert [cell.context for cell in read(frame[frame["dataset"] == "a"], labels="n")[::3]] == [
-        "20 labels",
-        "1,000 labels",
-    ]
+    assert [(cell.labels, cell.context) for cell in cells[::3]] == [(20, "20 labels"), (1000, "1,000 labels")]
 
 
 def test_factors_stand_in_place_of_a_competitor(metrics: pd.DataFrame) -> None:
