@@ -27,7 +27,8 @@ FEWEST_WORDS = 5
 """Strings with at least so many words in the median are texts. In a simulation of 600 rows with 10 other columns,
 hashes of texts of 10 words that tell of the target raised the accuracy of a linear model by 7 points, and those of
 random words lowered it by 2; with 3 words, as names have, they raised it by half a point at best."""
-BOOLEANS = {"true", "false", "True", "False"}
+BOOLEANS = {"true": ("true", "True", "1"), "false": ("false", "False", "0")}
+"""How OpenML, Python and an array of numbers write a Boolean."""
 DONE = {
     "empty": "left out: it has no value",
     "constant": "left out: one value alone",
@@ -135,7 +136,7 @@ def _are_ids(name: str, values: Floats) -> bool:
 class Reader:
     """Reads rows as a table was read: what was found out of its columns is applied, and nothing is guessed.
 
-    - An unseen category counts as missing, with a warning. Booleans may be text, as Python or OpenML writes them.
+    - An unseen category counts as missing, with a warning. Booleans may be text, or 1 and 0.
     - A missing value stays missing, and is imputed as in the trial.
     - Other columns, and those that the table left out, are ignored. The order of columns does not matter.
     - `UsageError` names a column that is missing, occurs twice, or holds an infinite value or one that its rule cannot
@@ -207,9 +208,8 @@ def _encoded(feature: Values, column: Column) -> Floats:
     categories = column.categories or ()
     # Categories of a described table may have blanks around them.
     code_of = {plain_text(category, column.name): code for code, category in enumerate(categories)}
-    # Python and pandas write a Boolean with a capital, and OpenML without one.
-    if code_of.keys() <= BOOLEANS:
-        code_of = {way: code for text, code in code_of.items() for way in (text.lower(), text.capitalize())} | code_of
+    if {text.lower() for text in code_of} <= BOOLEANS.keys():
+        code_of = {way: code for text, code in code_of.items() for way in BOOLEANS[text.lower()]} | code_of
     known = list(map(spell, feature.distinct))
     if unseen := [text for text in known if text not in code_of]:
         fault = f"Column {column.name!r} has {listed(unseen)}, which the training table did not: taken as missing."

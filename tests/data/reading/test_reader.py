@@ -184,10 +184,13 @@ def test_a_question_mark_among_numbers_is_a_gap_and_text_may_be_numbers(reader: 
 
 
 @pytest.mark.parametrize("fitted", [[True, False], ["True", "False"]])
-def test_booleans_are_read_as_python_and_as_openml_write_them(fitted: list[Any]) -> None:
-    written = pd.DataFrame({"is": [True, "True", "true", False, "False", None]}, dtype=object)
-    found = table_of(pd.DataFrame({"is": fitted * 20})).rows_reader.values(written)
-    np.testing.assert_array_equal(found[:, 0], [1, 1, 1, 0, 0, np.nan])
+def test_booleans_are_read_as_python_openml_and_arrays_write_them(fitted: list[Any]) -> None:
+    reader = table_of(pd.DataFrame({"is": fitted * 20})).rows_reader
+    for written in ([True, "True", "true", False, "False", None], [1.0, 1, "1", 0.0, "0", np.nan]):
+        found = reader.values(pd.DataFrame({"is": written}, dtype=object))
+        np.testing.assert_array_equal(found[:, 0], [1, 1, 1, 0, 0, np.nan])
+    # An array that held Booleans and numbers is one of numbers.
+    np.testing.assert_array_equal(reader.values(pd.DataFrame({"is": [1.0, 0.0, np.nan]}))[:, 0], [1, 0, np.nan])
 
 
 def test_an_unseen_category_is_a_gap(reader: Reader, table: Table) -> None:
