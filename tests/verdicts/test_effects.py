@@ -193,7 +193,7 @@ def test_two_to_five_tables_with_several_competitors_have_answers_of_their_own()
 
 
 def test_a_competitor_without_a_trial_makes_no_further_table() -> None:
-    cells = competing(1) + [cell("b", [], table="alone", labels=20, context="20 labels")]
+    cells = [*competing(1), cell("b", [], table="alone", labels=20, context="20 labels")]
 
     assert {effect.context for effect in planned(cells)[0]} >= {"20 labels"}
 

@@ -62,8 +62,11 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     for place, (panel, (column, title)) in zip(axes, itertools.product(panels, PHASES), strict=True):
         lines = shown[shown["panel"] == panel].pivot_table(index="epoch", columns="line", values=column)
         mean = lines[lines.count(axis=1) >= lines.shape[1] / 2].mean(axis=1)
-        place.plot(lines.index, lines.to_numpy(), color=colour(0), lw=0.4, alpha=0.3)
-        place.plot(mean.index, mean, color=colour(0), lw=1.4)
+        # A single epoch makes no line.
+        marker = "o" if len(lines) == 1 else ""
+        place.plot(lines.index, lines.to_numpy(), marker=marker, color=colour(0), lw=0.4, alpha=0.3)
+        place.plot(mean.index, mean, marker=marker, color=colour(0), lw=1.4)
+        place.locator_params("x", integer=True, min_n_ticks=1)
         place.set_title(f"{title}\n{titles[panel]}" if len(panels) > 1 else title)
         place.set_xlabel("epoch")
     for place in axes[::2]:

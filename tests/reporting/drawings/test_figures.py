@@ -96,6 +96,15 @@ def test_curves_end_where_half_of_the_trials_have_stopped() -> None:
     assert list(np.asarray(validation.lines[-1].get_ydata())) == [2, 4, 6, 8]
 
 
+def test_a_single_epoch_is_a_point_at_its_number() -> None:
+    row = {"panel": "p", "phase": "pretrain", "line": "a", "epoch": 1, "train_loss": 0.5, "validation_loss": 0.4}
+
+    for axes in loss_curves(pd.DataFrame([row])).axes:
+        assert {line.get_marker() for line in axes.lines} == {"o"}
+        low, high = axes.get_xlim()
+        assert [tick for tick in axes.get_xticks() if low <= tick <= high] == [1]
+
+
 @pytest.mark.parametrize(("x", "scale"), [([0.1, 0.5, 0.9], "linear"), ([32, 128, 1024], "log")])
 def test_the_sensitivity_line_suits_its_values(x: list[float], scale: str) -> None:
     relative = pd.DataFrame({"x": x, "mean": [98.0, 100.0, 97.0], "low": np.nan, "high": np.nan})
