@@ -24,6 +24,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -138,12 +139,13 @@ class Worker:
         pipe: what it tells: a text to show, the place in its job of a cell that has ended, and at the end of a job an
             error that is no cell's failure, or None.
         cells: those of the job that it trains; none if it waits.
+        told: how often it has told each text.
     """
 
     def __init__(self, train: TrainCells, gpu: int | None) -> None:
         # A notebook that starts this run may have computed with threads that a fork would wait for.
         end_openmp_threads()
-        self.gpu, self.cells = gpu, list[Cell]()
+        self.gpu, self.cells, self.told = gpu, list[Cell](), Counter[str]()
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe()
         # Python ends daemons at its own end, also those of a start that a signal has ended.
@@ -171,7 +173,7 @@ class Workers:
 
     def __init__(self, gpus: Sequence[int | None], train: TrainCells) -> None:
         self._gpus, self._train = gpus, train
-        self._workers, self._shown = list[Worker](), set[str]()
+        self._workers, self._shown = list[Worker](), Counter[str]()
 
     def __enter__(self) -> Self:
         # One would only cost its fork.
@@ -243,17 +245,19 @@ class Workers:
             worker.cells = []
             if told is not None:
                 raise told
-        # Such as how a table was read, which every worker finds out.
-        elif told not in self._shown:
-            self._shown.add(told)
-            sys.stderr.write(told)
+        else:
+            worker.told[told] += 1
+            # How a table was read, for instance, is found out by every worker.
+            if worker.told[told] > self._shown[told]:
+                self._shown[told] += 1
+                sys.stderr.write(told)
 
 
 class _Output(io.TextIOBase):
     """The standard error of a worker: the run shows what is written to it, above its own progress."""
 
     def __init__(self, pipe: Connection) -> None:
-        self._pipe, self._lock = pipe, threading.Lock()
+        self._pipe, self._lock, self._begun = pipe, threading.RLock(), ""
 
     def send(self, told: str | int | Exception | None) -> None:
         """Tell the run, see `Worker.pipe`."""
@@ -262,7 +266,11 @@ class _Output(io.TextIOBase):
             self._pipe.send(told)
 
     def write(self, text: str) -> int:
-        self.send(text)
+        with self._lock:
+            # Whole lines, since another worker may write between the parts of one.
+            lines, end, self._begun = (self._begun + text).rpartition("\n")
+            if end:
+                self.send(lines + end)
         return len(text)
 
 

@@ -208,11 +208,23 @@ def test_a_worker_that_dies_while_it_waits_is_replaced(log: Log) -> None:
     assert [seed for _, seed in log.lines()] == ["0", "1", "2"]
 
 
-def test_what_a_worker_writes_is_shown_once(log: Log, capsys: pytest.CaptureFixture[str]) -> None:
-    with training(log, 2, lambda _: print("how it was read", file=sys.stderr)) as run:
-        run.train(jobs(4))
+def test_what_every_worker_finds_out_is_shown_once(log: Log, capsys: pytest.CaptureFixture[str]) -> None:
+    def read(cell: Cell) -> None:
+        print("how it was", "read")
+        # Each worker leaves a cell for the other one.
+        soon(lambda: len({pid for pid, _ in log.lines()}) == 2)
 
-    assert capsys.readouterr().err.count("how it was read") == 1
+    with training(log, 2, read) as run:
+        run.train(jobs(2))
+
+    assert capsys.readouterr().err.splitlines()[1:] == ["how it was read"]
+
+
+def test_what_a_worker_writes_again_is_shown_again(log: Log, capsys: pytest.CaptureFixture[str]) -> None:
+    with training(log, 2, lambda cell: print(*["said", "by a part"] * 2, sep="\n", file=sys.stderr)) as run:
+        run.train(jobs(1))
+
+    assert capsys.readouterr().err.splitlines()[1:] == ["said", "by a part"] * 2
 
 
 def test_an_error_that_is_no_cells_stops_all(log: Log) -> None:
