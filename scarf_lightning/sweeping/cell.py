@@ -478,5 +478,5 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
     n_trials = sum(len(cell.missing) for cell in left)
     # Estimates are no finer than ten seconds.
     seconds = 10 * math.ceil((START_UP + sum(cell.seconds for cell in left)) / 10)
-    expected = f"Expected on one core: about {timedelta(seconds=seconds)} hours."
+    expected = f"Expected on one core: about {timedelta(seconds=seconds)} (h:mm:ss)."
     return [f"{what}; {counted(n_trials, 'trial')} to train.", expected]

@@ -200,7 +200,7 @@ def test_of_a_sweep_that_was_not_begun_and_of_one_that_is_finished(cells: list[C
     planned(cells)
     assert sentences(cells) == [
         "4 cells: 4 waiting; 12 trials to train.",
-        "Expected on one core: about 0:00:10 hours.",
+        "Expected on one core: about 0:00:10 (h:mm:ss).",
     ]
 
     for cell in cells:
