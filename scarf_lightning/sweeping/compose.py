@@ -124,7 +124,9 @@ def values_of(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
     values = {}
     for override in parsed([word for word in arguments if word.partition("=")[0] in names]):
         if override.is_sweep_override():
-            raise UsageError(f"{override.input_line}: one value; put a text that holds a comma in quotes.")
+            raise UsageError(
+                f"{override.input_line}: one value; a list is in brackets, [a,b], a text with a comma in quotes."
+            )
         values[override.key_or_group] = override.value()
     return values
 

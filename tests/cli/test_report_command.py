@@ -81,4 +81,4 @@ def test_values_are_read_by_the_grammar_of_train(tmp_path: Path) -> None:
 
     assert ran.returncode == 0, ran.stderr
     several = here(commands.report, "results=a,b", cwd=tmp_path)
-    assert several.stderr == "results=a,b: one value; put a text that holds a comma in quotes.\n"
+    assert several.stderr == "results=a,b: one value; a list is in brackets, [a,b], a text with a comma in quotes.\n"
