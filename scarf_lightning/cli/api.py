@@ -24,7 +24,7 @@ NOT_HERE = {
 
 
 def run(
-    asked: str | Sequence[str] = (),
+    sweep: str | Sequence[str] = (),
     *overrides: str,
     verbose: bool = True,
     config_dir: str | Path | None = None,
@@ -36,7 +36,7 @@ def run(
     with these arguments.
 
     Args:
-        asked: a sweep by its name or path, or overrides.
+        sweep: a sweep by its name or path, or overrides.
         overrides: more overrides.
         verbose: show progress and results; warnings and errors are shown without it too.
         config_dir: a folder with files of options of yours, as ``--config-dir`` of ``train.py``: ``dataset/NAME.yaml``
@@ -49,22 +49,22 @@ def run(
         UsageError: an override or the folder is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
-    given = overrides_of(asked, overrides)
+    given = overrides_of(sweep, overrides)
     for override in given:
         option = override.partition("=")[0]
         # These would train nothing, or leave no cells to return the rows of.
         if option in NOT_HERE:
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
     refuse_untaken(named_plugins(given))
-    with nullcontext() if verbose else silent(), sweeping(given, config_dir) as sweep:
-        return _trials(sweep())
+    with nullcontext() if verbose else silent(), sweeping(given, config_dir) as train:
+        return _trials(train())
 
 
-def plan(asked: str | Sequence[str] = (), *overrides: str, config_dir: str | Path | None = None) -> "pd.DataFrame":
+def plan(sweep: str | Sequence[str] = (), *overrides: str, config_dir: str | Path | None = None) -> "pd.DataFrame":
     """Find out what is left to train of a sweep, or of every combination of overrides.
 
     Args:
-        asked, overrides, config_dir: as for `run`.
+        sweep, overrides, config_dir: as for `run`.
 
     Returns:
         A row for each cell: its options; its ``state`` (finished, running, failed, waiting); its number of ``trials``
@@ -73,7 +73,7 @@ def plan(asked: str | Sequence[str] = (), *overrides: str, config_dir: str | Pat
     """
     import pandas as pd
 
-    given = overrides_of(asked, overrides)
+    given = overrides_of(sweep, overrides)
     refuse_untaken(named_plugins(given))
     request = expand(given, Composer(given, config_dir))
     check_before_training(request.cells, request.sweep)
@@ -97,14 +97,14 @@ def _trials(cells: Sequence[Cell]) -> "pd.DataFrame":
     trials: dict[Path, dict[str, int]] = {}
     for cell in cells:
         if cell.folder is not None:
-            asked, n = trials.setdefault(cell.results, {}), cell.config.trials
+            n_trials, n = trials.setdefault(cell.results, {}), cell.config.trials
             # Two cells may be one once their data are known, as a corruption that selects no feature is none.
-            asked[cell.folder.name] = max(n, asked.get(cell.folder.name, 0))
+            n_trials[cell.folder.name] = max(n, n_trials.get(cell.folder.name, 0))
     wanted = []
-    for results, asked in trials.items():
-        frame = load(results, asked)
+    for results, n_trials in trials.items():
+        frame = load(results, n_trials)
         # An earlier run may have trained more trials.
-        wanted.append(frame[frame["trial"] < frame["fingerprint"].map(asked)])
+        wanted.append(frame[frame["trial"] < frame["fingerprint"].map(n_trials)])
     # An array of jobs that is left in the queue has trained nothing yet.
     if not wanted:
         return pd.DataFrame()

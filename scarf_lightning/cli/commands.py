@@ -76,20 +76,20 @@ def run_train(arguments: list[str]) -> None:
     plugins = named_plugins(given.overrides)
     if not shows_one:
         refuse_untaken(plugins)
-    asked = given.overrides
+    overrides = given.overrides
     # Hydra would answer a choice that is no name by a traceback.
-    parsed(asked)
+    parsed(overrides)
     # Other sweepers than ours leave this file in the working folder.
     record = Path("multirun.yaml").absolute()
     was_there = record.exists()
     try:
-        if not shows_one and "hydra.mode=RUN" not in asked:
-            with sweeping(asked, given.config_dir) as sweep:
+        if not shows_one and "hydra.mode=RUN" not in overrides:
+            with sweeping(overrides, given.config_dir) as sweep:
                 sweep()
             return
-        # Hydra reads its flags from the process's arguments alone, and takes no options on both sides of one.
+        # Hydra reads its flags from the process's arguments alone, and takes no overrides on both sides of one.
         flags = [argument for argument in arguments if argument not in (*given.overrides, *MODES)]
-        sys.argv[1:] = [*flags, *search_path(given.config_dir), *asked]
+        sys.argv[1:] = [*flags, *search_path(given.config_dir), *overrides]
         offer(plugins)
         main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
         try:

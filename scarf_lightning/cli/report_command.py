@@ -91,7 +91,7 @@ class WrittenReport:
 
 
 def report(
-    asked: str | Sequence[str] = (),
+    sweep: str | Sequence[str] = (),
     *overrides: str,
     results: str | Path | None = None,
     out: str | Path | None = None,
@@ -105,7 +105,7 @@ def report(
     returned object to see what ``report.py`` prints.
 
     Args:
-        asked: a sweep by its name or path, or overrides that narrow the report.
+        sweep: a sweep by its name or path, or overrides that narrow the report.
         overrides: more overrides.
         results: a folder; the report covers all its cells instead of a sweep.
         out: the folder to write to, by default ``reports/NAME``.
@@ -120,9 +120,9 @@ def report(
     require_report("A report")
     from ..reporting.making import default_drawings, make_report, title_of, write_report
 
-    asked = overrides_of(asked, overrides)
+    arguments = overrides_of(sweep, overrides)
     makers = [_maker(section) for section in sections]
-    subject = gathered(asked, results, config_dir)
+    subject = gathered(arguments, results, config_dir)
     # Checked afterwards, since a plugin may have registered the metric.
     chosen = checked(ReportOptions, options)
     more = [section for make in makers if (section := make(subject.results, subject.row_of)) is not None]
@@ -136,7 +136,7 @@ def report(
         title=subject.title or title_of(subject.results, chosen.reference),
         paper=subject.paper,
         left_out=subject.left_out,
-        command=command_of("report.py", [*flags, *asked], given),
+        command=command_of("report.py", [*flags, *arguments], given),
         sections=more,
     )
     index = write_report(page, expanded(out or f"reports/{subject.name}"))
@@ -193,12 +193,12 @@ def log_sweep(answers: Answers, cells: Sequence[Cell], request: ExpandedSweep) -
     return []
 
 
-def gathered(asked: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None) -> Subject:
+def gathered(arguments: Sequence[str], results: str | Path | None, config_dir: str | Path | None = None) -> Subject:
     """A sweep, or a folder, with its results."""
-    plugins = named_plugins(asked)
+    plugins = named_plugins(arguments)
     load_plugins(plugins)
     # A logger says nothing about which cells there are.
-    overrides = [override for override in asked if not override.lstrip("+").startswith("logger.")]
+    overrides = [override for override in arguments if not override.lstrip("+").startswith("logger.")]
     compose = Composer(overrides, config_dir)
 
     def row_of(overrides: Sequence[str]) -> Row:
@@ -226,10 +226,10 @@ def _maker(section: "str | MakeSection") -> "MakeSection":
     return maker
 
 
-def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:
+def command_of(program: str, arguments: Sequence[str], given: dict[str, Any]) -> str:
     """The command line that asks for the same."""
     options = [f"{name}={hydra_text(value)}" for name, value in given.items() if value is not None]
-    return command_line(program, [*asked, *options])
+    return command_line(program, [*arguments, *options])
 
 
 def _sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf") -> Subject:

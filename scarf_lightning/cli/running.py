@@ -36,25 +36,25 @@ VALIDATION_ERROR = "validation_error"
 
 
 @contextmanager
-def sweeping(asked: Sequence[str], config_dir: str | Path | None = None) -> Iterator[Callable[[], Any]]:
+def sweeping(arguments: Sequence[str], config_dir: str | Path | None = None) -> Iterator[Callable[[], Any]]:
     """What trains the cells of a command line, by the sweeper that it names; ours returns how far each cell is.
 
     Args:
-        asked: overrides.
+        arguments: overrides.
         config_dir: the folder of ``--config-dir``.
 
     Raises:
         UsageError: one of them is wrong.
     """
     of_hydra, of_cells, presets = list[str](), list[str](), list[str]()
-    for override in parsed(asked):
+    for override in parsed(arguments):
         line, name = str(override.input_line), override.get_key_element()
         (of_hydra if override.is_hydra_override() else of_cells).append(line)
         # A preset may choose the launcher.
         if name.startswith("+") and "." not in name and not override.is_sweep_override():
             presets.append(line)
     with hydra_started():
-        offer(named_plugins(asked))
+        offer(named_plugins(arguments))
         # Hydra's own way would compose the single values of a sweep with the default part of each axis, and refuse an
         # option that only other parts have.
         overrides = [*search_path(config_dir), *of_hydra, *presets]
@@ -78,12 +78,12 @@ def train_job(job: DictConfig) -> float | None:
             load_training()(read_job(Path(job.chunk.file)), None)
             return None
         hydra = HydraConfig.get()
-        asked = list(hydra.overrides.task)
+        arguments = list(hydra.overrides.task)
         # The configuration is composed once more, to refuse what no cell uses.
-        request = expand([*asked, "max_cells=1"], Composer(asked, next(iter(hydra.searchpath), None)))
+        request = expand([*arguments, "max_cells=1"], Composer(arguments, next(iter(hydra.searchpath), None)))
         (cell,) = request.cells
         # Refused before it trains: the sweeper would ask for it only at the end.
-        check_objective(cell.config, job.objective, is_asked_for=hydra.mode is RunMode.MULTIRUN)
+        check_objective(cell.config, job.objective, is_returned=hydra.mode is RunMode.MULTIRUN)
         # In this process, since the other sweeper starts processes of its own.
         run(request, load_training, Terminal(), lambda _: load_training()([cell], None))
         # A plan trains nothing.
@@ -98,7 +98,7 @@ def load_training() -> TrainCells:
     return CellLoop().train
 
 
-def check_objective(config: Config, name: str, *, is_asked_for: bool) -> None:
+def check_objective(config: Config, name: str, *, is_returned: bool) -> None:
     """Refuse an objective that no cell has, or of which this cell has no value though its sweeper asks for one.
 
     Raises:
@@ -107,7 +107,7 @@ def check_objective(config: Config, name: str, *, is_asked_for: bool) -> None:
     names = (VALIDATION_ERROR, *(metric.name for metric in metrics()))
     if name not in names:
         raise UsageError(unknown_name(f"objective={name} is unknown", name, names, "the objectives"))
-    if is_asked_for and name == VALIDATION_ERROR and config.watched_from == math.inf:
+    if is_returned and name == VALIDATION_ERROR and config.watched_from == math.inf:
         raise UsageError(
             f"objective={name} has no value with method={config.method['name']} and "
             f"finetune.monitor={config.finetune.monitor}, because no row validates; name a metric: objective=accuracy."
@@ -123,8 +123,8 @@ def objective(cell: Cell, name: str) -> float:
     stored = load_cell(cell.store.fingerprint, cell.results)
     trials = stored.trials.assign(**{VALIDATION_ERROR: validation_errors(stored)})
     # An earlier run may have trained more trials than this one asks for.
-    asked = trials["trial"] < cell.config.trials
-    return float(trials[name][asked].mean())
+    is_wanted = trials["trial"] < cell.config.trials
+    return float(trials[name][is_wanted].mean())
 
 
 def refuse_untaken(plugins: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from rich.table import Table
 from ..errors import counted
 from ..machine import without_garbage_collection
 from ..metrics import Metric, metrics
-from ..reporting.names import asked_for, override, setting_name, text_of
+from ..reporting.names import options_in, override, setting_name, text_of
 from ..results import few_steps_note
 from ..screen import command_line, screen
 from ..sweeping.cell import Cell, State, sentences, survey
@@ -116,7 +116,7 @@ def _say(sentences: Sequence[str], *, stderr: bool = False) -> None:
 
 def _title(answers: "Answers", cells: Sequence[Cell], n_skipped: int) -> str:
     """The title of the table: the options that the user has set and all cells share."""
-    set_options = [name for cell in cells for name in asked_for(cell.overrides)]
+    set_options = [name for cell in cells for name in options_in(cell.overrides)]
     shared = title(answers.results, set_options)
     recipes = {cell.config.recipe for cell in cells}
     if len(recipes) == 1:

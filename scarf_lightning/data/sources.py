@@ -511,28 +511,28 @@ def open_source(
     Raises:
         UsageError: an option that it needs is missing, or it does not know an option.
     """
-    asked = {option: value for option, value in given.items() if value is not None}
-    for option in asked:
+    options = {option: value for option, value in given.items() if value is not None}
+    for option in options:
         if option not in OPTIONS[source]:
             fault = f"dataset.{option} is not an option of dataset.source={source}"
             raise UsageError(unknown_name(fault, option, ("name", *OPTIONS[source]), "its options"))
     split_by = _split_by(split or {}, source)
     # A bundled table is one table, so nothing of it can be chosen but its name.
     if source in BUNDLED:
-        if asked.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
+        if options.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
             raise UsageError(f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for others use dataset=openml.")
         return BUNDLED[source](dataset_name=name)
-    named: dict[str, Any] = {"dataset_name": name, "target_kind": asked.pop("target_kind", None)}
+    named: dict[str, Any] = {"dataset_name": name, "target_kind": options.pop("target_kind", None)}
     if source == OpenMLSource.name:
-        if "id" not in asked:
+        if "id" not in options:
             raise UsageError("dataset=openml needs the id of a dataset: set dataset.id=N.")
-        return OpenMLSource(asked["id"], expanded(openml_cache) if openml_cache else None, **named)
-    if not asked.get("path"):
+        return OpenMLSource(options["id"], expanded(openml_cache) if openml_cache else None, **named)
+    if not options.get("path"):
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
-    lists = {option: tuple(asked.get(option, ())) for option in LISTS_OF_COLUMNS}
+    lists = {option: tuple(options.get(option, ())) for option in LISTS_OF_COLUMNS}
     # A file that is there says which columns it has.
-    asked["path"] = expanded(asked["path"])
-    return FileSource(**{"target": "", "split": split_by} | asked | named | lists)
+    options["path"] = expanded(options["path"])
+    return FileSource(**{"target": "", "split": split_by} | options | named | lists)
 
 
 def _split_by(split: Mapping[str, Any], source: str) -> tuple[str, str] | None:

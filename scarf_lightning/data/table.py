@@ -82,9 +82,9 @@ class Table:
             UsageError: see `of`.
         """
         columns = []
-        for (name, column), is_asked in zip(features.items(), categorical, strict=True):
+        for (name, column), is_declared in zip(features.items(), categorical, strict=True):
             if column.notna().any():
-                is_categorical = is_asked or not is_numeric(column)
+                is_categorical = is_declared or not is_numeric(column)
                 columns.append(_described(str(name), column, Coded.of(column) if is_categorical else floats(column)))
         return cls.of(columns, target, **described)
 

@@ -149,9 +149,9 @@ def _losses(training: CellTraining) -> tuple[list[StackRecord], NDArray[np.float
             position = data.trials.index(trial)
             labels = data.validation_labels[position]
             # The validation rows are the test rows too.
-            of_rows = row_losses(training.table.target, trained.outcome.predictions[position], labels)
+            by_row = row_losses(training.table.target, trained.outcome.predictions[position], labels)
             # Left out, a trial that diverged would make its side look better.
-            losses.append(of_rows if row["diverged"] is None else np.full(len(labels), np.inf))
+            losses.append(by_row if row["diverged"] is None else np.full(len(labels), np.inf))
     return records, np.concatenate(losses)
 
 

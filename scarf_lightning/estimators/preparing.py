@@ -206,12 +206,12 @@ def _split(frame: pd.DataFrame, config: Config) -> tuple[str, str] | None:
     return kind, column
 
 
-def _kinds(asked: DatasetSettings, frame: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
+def _kinds(settings: DatasetSettings, frame: pd.DataFrame) -> tuple[dict[str, str], list[str]]:
     """What the user says of columns, by their names, which must be there; and those to leave out."""
     kinds = {}
     for option in LISTS_OF_COLUMNS:
-        for column in getattr(asked, option) or ():
+        for column in getattr(settings, option) or ():
             if column not in frame.columns:
                 raise UsageError(f"dataset.{option} names {column!r}, which is not a column of {SOURCE}.")
             kinds[column] = option
-    return kinds, asked.drop or []
+    return kinds, settings.drop or []

@@ -68,8 +68,8 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
     """Show the curves of a cell in W&B while it trains: for each epoch the mean over its trials, under ``live/``.
 
     Gives a function to call after each epoch; None if the runs are not online, where nobody could look, or if W&B
-    cannot be reached, which is said. The run is the one that the view of the cell continues at the end. If the server
-    goes away, training goes on: the store has every curve.
+    cannot be reached, with a sentence on it. The run is the one that the view of the cell continues at the end. If the
+    server goes away, training goes on: the store has every curve.
 
     Args:
         settings: which logger, and how.

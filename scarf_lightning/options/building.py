@@ -103,9 +103,9 @@ def build(
         return cls(**composed, **own)
 
 
-def _check_composed(cls: Part, axis: str, other: Any, asked: str, place: str) -> None:
+def _check_composed(cls: Part, axis: str, other: Any, choice: str, place: str) -> None:
     """Refuse a part that is not of the kind that its field takes, such as a reconstruction for a contrastive loss."""
     kind = get_type_hints(cls)[axis]
     if not isinstance(other, kind):
         fitting = ", ".join(sorted(name for name, each in parts(axis).items() if issubclass(each, kind)))
-        raise UsageError(f"{asked} does not go with {place}={cls.name}, which takes {fitting}.")
+        raise UsageError(f"{choice} does not go with {place}={cls.name}, which takes {fitting}.")

@@ -159,12 +159,14 @@ def logger_class(name: str, section: Values) -> type[Any]:
         UsageError: it cannot be imported, or is no logger of Lightning's.
     """
     target = str(section.get(TARGET))
-    asked = f"logger.{name}.{TARGET}={target}"
+    choice = f"logger.{name}.{TARGET}={target}"
     module, _, class_name = target.rpartition(".")
     try:
         cls: Any = getattr(_import(module), class_name)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{asked} cannot be imported: {type(error).__name__}: {error}.") from error
+        raise UsageError(f"{choice} cannot be imported: {type(error).__name__}: {error}.") from error
     if not inspect.isclass(cls) or not hasattr(cls, "log_metrics"):
-        raise UsageError(f"{asked} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger.")
+        raise UsageError(
+            f"{choice} is no logger of Lightning's; it must inherit from pytorch_lightning.loggers.Logger."
+        )
     return cls

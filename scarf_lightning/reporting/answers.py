@@ -92,7 +92,7 @@ class Answers:
         others = [name for name in beside if name != leading.name and trials[name].notna().any()]
         found: dict[Metric, Sequence[Effect]] = {}
         for name in (leading.name, *others) if others else ():
-            found[metric_named(name)], _ = judged_effects(self.results, replace(self.options, metric=name))
+            found[metric_named(name)], _ = effects_in(self.results, replace(self.options, metric=name))
         return found
 
     @cached_property
@@ -177,11 +177,11 @@ def answers_of(results: CellResults, options: ReportOptions) -> Answers:
     Raises:
         UsageError: no competitor is the reference that the options name.
     """
-    effects, product = judged_effects(results, options)
+    effects, product = effects_in(results, options)
     return Answers(results, options, answered(effects, looks_at(results)), product)
 
 
-def judged_effects(results: CellResults, options: ReportOptions) -> tuple[list[Effect], Product | None]:
+def effects_in(results: CellResults, options: ReportOptions) -> tuple[list[Effect], Product | None]:
     """Every effect of which both sides have a trial, before it is answered together with the others; and the product.
 
     Raises:
@@ -251,7 +251,7 @@ def check_reference(cells: Sequence["SweptCell"]) -> None:
     reference = cells[0].config.reference
     if reference is not None:
         wanted = [reported(cell, None) for cell in cells]
-        judged_effects(read_results(wanted), ReportOptions(reference=reference))
+        effects_in(read_results(wanted), ReportOptions(reference=reference))
 
 
 def reported(cell: "SweptCell", folder: Path | None, **known: Any) -> ReportedCell:

@@ -34,7 +34,7 @@ from ..results.store import FLAGS
 from ..verdicts.rows_and_fits import FORMULAS, RowsOfTrial, rows_by_metric
 from ..verdicts.trials import Trials
 from .learning import EVIDENCE, not_learnt
-from .names import Competition, asked_for, competition, distinguishing_columns, is_context, setting_name
+from .names import Competition, competition, distinguishing_columns, is_context, options_in, setting_name
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
@@ -176,8 +176,8 @@ class CellResults:
     @cached_property
     def different(self) -> list[str]:
         """The columns in which cells of one dataset differ, as `distinguishing_columns` finds them."""
-        asked = [name for overrides in self.cells["overrides"] for name in asked_for(overrides)]
-        return distinguishing_columns(list(self.rows.values()), self.axes, asked)
+        names = [name for overrides in self.cells["overrides"] for name in options_in(overrides)]
+        return distinguishing_columns(list(self.rows.values()), self.axes, names)
 
     @cached_property
     def names(self) -> dict[int, str]:
@@ -269,7 +269,7 @@ def read_results(
     # A report without a setting of its own for how tables are read compares with the reading by default.
     unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
     # Runs that asked for different metrics have none in common, so their targets decide.
-    asked = {cell.metric for cell in wanted if cell.metric is not None}
+    metrics = {cell.metric for cell in wanted if cell.metric is not None}
     return CellResults(
         cells=cells,
         trials=_frame_of_trials(rows_of_cells),
@@ -277,19 +277,19 @@ def read_results(
         damaged=damaged,
         usual=unset | (usual or {}),
         targets=targets,
-        metric=asked.pop() if len(asked) == 1 else leading_metric(targets.values()),
+        metric=metrics.pop() if len(metrics) == 1 else leading_metric(targets.values()),
         stored=records,
     )
 
 
 def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     """The frame ``cells`` of `CellResults`."""
-    asked = [_asked(cell.overrides) for cell in wanted]
+    options = [_values_in(cell.overrides) for cell in wanted]
     # A cell that does not name an option may have any value, for instance of a file.
-    named = [name for name in BESIDE if all(name in each for each in asked)]
-    beside = [name for name in named if len({each[name] for each in asked}) > 1]
+    named = [name for name in BESIDE if all(name in each for each in options)]
+    beside = [name for name in named if len({each[name] for each in options}) > 1]
     cells: list[Row] = []
-    for cell, rows, own in zip(wanted, rows_of_cells, asked, strict=True):
+    for cell, rows, own in zip(wanted, rows_of_cells, options, strict=True):
         row = {
             "dataset_id": cell.dataset_id,
             "fingerprint": None if cell.folder is None else cell.folder.name,
@@ -320,7 +320,7 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
 
 
 def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
-    """The cells in a folder, each with the trials that it was asked for or has; descriptions that cannot be read; and
+    """The cells in a folder, each with the trials that it was to have or has; descriptions that cannot be read; and
     sentences on cells of other versions, which are left out, see `newest_versions`.
 
     One file that was read in two ways is one dataset. Datasets of one name that were read alike and are no versions of
@@ -348,13 +348,13 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
         cell, name = stored.description, stored.description["dataset"]
         if len(tables[_reading(cell)]) > 1:
             name = f"{name} ({cell['identity']['data'][:6]})"
-        asked = _asked(cell["overrides"]).get("trials", "")
+        n_trials = _values_in(cell["overrides"]).get("trials", "")
         reported = ReportedCell(
             axes={"dataset": name, **cell["options"]},
             dataset_id=cell["dataset_id"],
             folder=folder,
             # A later run may have added trials beyond those that the description was written for.
-            trials=max(int(asked) if asked.isdigit() else 0, max(stored.rows, default=-1) + 1),
+            trials=max(int(n_trials) if n_trials.isdigit() else 0, max(stored.rows, default=-1) + 1),
             overrides=tuple(cell["overrides"]),
             metric=cell["config"].get("metric"),
             stored=stored,
@@ -368,7 +368,7 @@ def _reading(cell: Row) -> tuple[str, str]:
     return cell["dataset"], str({name: value for name, value in cell["options"].items() if is_of_reading(name)})
 
 
-def _asked(overrides: Iterable[str]) -> dict[str, str]:
+def _values_in(overrides: Iterable[str]) -> dict[str, str]:
     """The values that overrides set, as texts."""
     return dict(override.partition("=")[::2] for override in overrides)
 

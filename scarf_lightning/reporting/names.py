@@ -24,7 +24,7 @@ def is_context(column: str) -> bool:
     return section in ("regime", "seed")
 
 
-def asked_for(overrides: Iterable[str]) -> list[str]:
+def options_in(overrides: Iterable[str]) -> list[str]:
     """The columns that the overrides of a cell set: ``loss@cotrain.loss=simclr`` sets ``cotrain.loss``."""
     columns = []
     for override in overrides:
@@ -36,7 +36,7 @@ def asked_for(overrides: Iterable[str]) -> list[str]:
     return columns
 
 
-def distinguishing_columns(rows: Sequence[Row], columns: Sequence[str], asked: Sequence[str] = ()) -> list[str]:
+def distinguishing_columns(rows: Sequence[Row], columns: Sequence[str], leading: Sequence[str] = ()) -> list[str]:
     """The columns that distinguish rows: all that the user varied, then as few others as possible.
 
     A column that some rows do not use (None) comes after those that all of them use, and an option after the axes. So
@@ -51,7 +51,7 @@ def distinguishing_columns(rows: Sequence[Row], columns: Sequence[str], asked: S
         if NOT_USED in values:
             unused.add(column)
         # An option that one cell sets and others do not use varies no more than what makes them use it.
-        if column in asked and len(values - {NOT_USED}) > 1:
+        if column in leading and len(values - {NOT_USED}) > 1:
             varied.add(column)
 
     def rank(column: str) -> tuple[bool, bool, int]:

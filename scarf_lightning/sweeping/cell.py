@@ -233,11 +233,11 @@ def stores_of(cells: Iterable[Cell]) -> Iterable[Store]:
 
 def named(cells: list[Cell]) -> list[Cell]:
     """The cells of a run with their names and that of their group."""
-    asked = [cell.overrides for cell in cells]
+    overrides = [cell.overrides for cell in cells]
     # Loggers show the group; a sweep may be the path of a file.
     sweep = cells[0].config.sweeps
-    group = Path(sweep).stem if sweep else group_of(asked, date.today())
-    for cell, name in zip(cells, distinguishing_names(asked), strict=True):
+    group = Path(sweep).stem if sweep else group_of(overrides, date.today())
+    for cell, name in zip(cells, distinguishing_names(overrides), strict=True):
         cell.name, cell.group, cell.is_alone = name, group, len(cells) == 1
     return cells
 
@@ -437,9 +437,9 @@ def seconds_of_trial(config: Config, n_rows: int, n_columns: int) -> tuple[float
     on a table of this size."""
     rows, pretraining = TRAINED_SHARE * n_rows, 0.0
     # `semi25` has the option `labelled`, a share; `few` has `labels`, a number or a share.
-    asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
+    labels = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
     # A table may have fewer rows than `few` asks for; it is refused only once it is loaded.
-    labelled = min(asked * rows if asked <= 1 else asked, rows)
+    labelled = min(labels * rows if labels <= 1 else labels, rows)
     if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
         seen = min(rows, config.pretrain.rows or rows)

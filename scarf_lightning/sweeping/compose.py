@@ -54,9 +54,9 @@ Setting = tuple[Config, Mapping[str, UsageError]]
 """The options of a cell, and the overrides of options that its parts do not have, each with its refusal."""
 
 
-def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
+def overrides_of(sweep: str | Sequence[str], more: Sequence[str]) -> list[str]:
     """Overrides from Python, where a sweep may be named without ``sweeps=``."""
-    words = [asked] if isinstance(asked, str) else asked
+    words = [sweep] if isinstance(sweep, str) else sweep
     return [each if "=" in each else f"sweeps={each}" for each in map(str, (*words, *more))]
 
 

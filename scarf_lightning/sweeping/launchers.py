@@ -68,11 +68,11 @@ class Slurm:
 
     Args:
         options: of the tasks.
-        asked: the overrides of the command.
+        overrides: the overrides of the command.
     """
 
     options: SlurmOptions
-    asked: Sequence[str]
+    overrides: Sequence[str]
 
     def __call__(self, jobs: Sequence[Job]) -> None:
         """Wait for the array of an earlier command, or submit one. The run launches what is left then.
@@ -82,7 +82,7 @@ class Slurm:
             RuntimeError: no task has trained a cell.
         """
         results = jobs[0].cells[0].results.absolute()
-        name = "scarf-" + fingerprint({"results": str(results), "asked": sorted(self.asked)})
+        name = "scarf-" + fingerprint({"results": str(results), "overrides": sorted(self.overrides)})
         folder, cells = results / FOLDER / name, [cell for job in jobs for cell in job.cells]
         n_missing = sum(len(cell.missing) for cell in cells)
         # An earlier command may have left an array, because it detached or was killed.
@@ -113,8 +113,8 @@ class Slurm:
 
     def _submit(self, jobs: Sequence[Job], folder: Path) -> None:
         """Submit an array that trains jobs, whose files go into this folder."""
-        asked = self.options
-        least = max(MINUTE * asked.least_min, sum(job.seconds for job in jobs) / MOST_TASKS)
+        options = self.options
+        least = max(MINUTE * options.least_min, sum(job.seconds for job in jobs) / MOST_TASKS)
         tasks = [Job([])]
         for job in jobs:
             if tasks[-1].cells and tasks[-1].seconds >= least:
@@ -124,25 +124,25 @@ class Slurm:
         # `exec` puts Python in the place of the shell, so that signals reach it.
         command = shlex.join([sys.executable, "-m", "scarf_lightning.cli.job", str(folder)])
         script = folder / "task.sh"
-        write_whole(script, "\n".join(["#!/bin/bash", *asked.setup, f"exec {command}", ""]))
+        write_whole(script, "\n".join(["#!/bin/bash", *options.setup, f"exec {command}", ""]))
         # All tasks of an array have one limit.
         longest = max(task.seconds for task in tasks) / MINUTE
-        minutes = asked.timeout_min or max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * longest))
+        minutes = options.timeout_min or max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * longest))
         arguments = {
             "job-name": folder.name,
-            "array": f"0-{len(tasks) - 1}%{asked.array_parallelism}",
+            "array": f"0-{len(tasks) - 1}%{options.array_parallelism}",
             "output": f"{folder}/%a.log",
             # A task that Slurm queues again goes on in its log.
             "open-mode": "append",
             "ntasks": 1,
             "time": minutes,
-            "partition": asked.partition,
+            "partition": options.partition,
             # Slurm takes whole numbers, so half a gigabyte is written in megabytes.
-            "mem": asked.mem_gb and f"{round(1000 * asked.mem_gb)}M",
+            "mem": options.mem_gb and f"{round(1000 * options.mem_gb)}M",
         }
         given = [f"--{name}={value}" for name, value in arguments.items() if value is not None]
         # The user's own come last, where they replace ours.
-        slurm("sbatch", *given, "--requeue", *asked.sbatch, str(script))
+        slurm("sbatch", *given, "--requeue", *options.sbatch, str(script))
         screen(stderr=True).say(f"The job array has {counted(len(tasks), 'task')}.")
 
 
@@ -188,8 +188,8 @@ def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
     folder = jobs[0].cells[0].results / FOLDER / uuid4().hex
     try:
         files = write_jobs(jobs, folder)
-        asked = [[f"chunk.file={hydra_text(str(file))}"] for file in files]
-        returned = launcher.launch(asked, initial_job_idx=0)
+        overrides = [[f"chunk.file={hydra_text(str(file))}"] for file in files]
+        returned = launcher.launch(overrides, initial_job_idx=0)
     finally:
         forget(folder)
     for each in returned:

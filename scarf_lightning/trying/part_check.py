@@ -149,7 +149,7 @@ def check_part(cls: type[Any], axis: str) -> Verdict:
         tables = list(tables_for(part))
         for table in tables.copy():
             try:
-                yield from _asked(part, axis, table, changes)
+                yield from _checked(part, axis, table, changes)
             except UsageError as error:
                 # Such as a part for numbers on a table of categories.
                 tables.remove(table)
@@ -160,7 +160,7 @@ def check_part(cls: type[Any], axis: str) -> Verdict:
     return _verdict(cls, f"{axis}={cls.name}", ask)
 
 
-def _asked(part: Any, axis: str, table: Table, changes: Sequence[bool | None]) -> Iterator[str]:
+def _checked(part: Any, axis: str, table: Table, changes: Sequence[bool | None]) -> Iterator[str]:
     """Ask all questions of a part on a table; yields notes.
 
     Raises:

@@ -3,7 +3,7 @@
 The reference's learning curve is inverted: its metric is a straight line in the logarithm of the number of labels
 between two numbers of labels at which it was measured (Hestness et al. 2017, arXiv 1712.00409; Viering and Loog 2023,
 DOI 10.1109/TPAMI.2022.3220744, on the shapes of learning curves). Beyond its ends the curve is continued by its last
-step, as far as `REACH` times the most labels. Curves flatten, so what lies there is worth rather more than is said.
+step, as far as `REACH` times the most labels. Curves flatten, so what lies there is worth rather more than the figure.
 """
 
 import math

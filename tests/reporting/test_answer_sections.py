@@ -13,7 +13,7 @@ import pytest
 
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.reporting.answer_sections import answer_sections, effects_figure, effects_picture
-from scarf_lightning.reporting.answers import MOST_SAID, answers_of, judged_effects
+from scarf_lightning.reporting.answers import MOST_SAID, answers_of, effects_in
 from scarf_lightning.reporting.blocks import to_latex
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.making import title_of
@@ -132,7 +132,7 @@ PRETRAINED = OF_SEMI25 | {"pretrain": "scarf"}
 def test_cells_are_paired_with_their_reference(results: CellResults, pairs: list[tuple[int, int, str, str]]) -> None:
     names = results.competition.names
 
-    effects, _ = judged_effects(results, ReportOptions())
+    effects, _ = effects_in(results, ReportOptions())
 
     found = sorted((one.key, other.key) for each in effects for one, other in zip(each.ones, each.others, strict=True))
     assert [(cell, reference, names[cell], names[reference]) for cell, reference in found] == pairs

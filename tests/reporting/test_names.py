@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from scarf_lightning.reporting.names import (
-    asked_for,
     distinguishing_columns,
     labels_in_words,
+    options_in,
     setting_name,
     shortened,
     text_of,
@@ -77,7 +77,7 @@ def test_budgets_in_words_and_columns_of_overrides() -> None:
         "25 % of the labels",
     ]
     overrides = ("pretrain=none", "+corruption.rate=0.3", "loss@cotrain.loss=infonce", "dataset.drop=[a=b]")
-    assert asked_for(overrides) == ["pretrain", "corruption.rate", "cotrain.loss", "dataset.drop"]
+    assert options_in(overrides) == ["pretrain", "corruption.rate", "cotrain.loss", "dataset.drop"]
 
 
 def made_up(rng: random.Random) -> list[Row]:

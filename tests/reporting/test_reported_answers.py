@@ -22,7 +22,7 @@ from scarf_lightning.reporting.answers import (
     answers_of,
     answers_of_run,
     check_reference,
-    judged_effects,
+    effects_in,
     trials_sentence,
 )
 from scarf_lightning.reporting.cell_results import CellResults
@@ -128,7 +128,7 @@ cell = partial(a_cell, VALUES)
 
 
 def pairs_of(results: CellResults, reference: str | None = None) -> list[tuple[str, str, str]]:
-    effects, _ = judged_effects(results, ReportOptions(reference=reference))
+    effects, _ = effects_in(results, ReportOptions(reference=reference))
     return [(each.what, each.reference, each.context) for each in effects if each.kind != "interaction"]
 
 
@@ -188,7 +188,7 @@ def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> Non
     ]
     results = results_of([*cells, cell(network=None, method="random_forest")], usual={"network": "mlp"})
 
-    effects, _ = judged_effects(results, ReportOptions())
+    effects, _ = effects_in(results, ReportOptions())
 
     assert {one.ones[0].key: one.others[0].key for one in effects} == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
 

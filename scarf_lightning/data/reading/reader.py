@@ -44,13 +44,13 @@ DONE = {
 
 
 def read_column(
-    column: "pd.Series[Any]", asked: str | None = None, decimal: str | None = None
+    column: "pd.Series[Any]", kind: str | None = None, decimal: str | None = None
 ) -> tuple[ColumnReading, Rule, Mapping[str, Values], list[str]]:
     """Find out what a column other than the target holds, in the form of `plain_column`.
 
     Args:
         column: of a table that nobody has described.
-        asked: categorical, numeric or text, if the user says what it holds.
+        kind: categorical, numeric or text, if the user says what it holds.
         decimal: see `notation_of`.
 
     Returns:
@@ -61,13 +61,13 @@ def read_column(
         UsageError: a value cannot be written, or the column holds something else than the user says.
     """
     name = str(column.name)
-    text = None if is_numeric(column) and asked is None else text_of(column)
+    text = None if is_numeric(column) and kind is None else text_of(column)
     coded = text or Coded.of(column)
     missing, distinct = int((coded.codes < 0).sum()), len(coded.distinct)
-    rule, notes = _rule(column, coded, decimal, asked)
+    rule, notes = _rule(column, coded, decimal, kind)
     if distinct == 0:
         rule = Rule(name, "empty")
-    elif distinct == 1 and asked is None:
+    elif distinct == 1 and kind is None:
         # Only its gaps can tell something.
         rule = Rule(name, "gaps" if missing else "constant")
     elif rule.rule == "dates":
@@ -79,7 +79,7 @@ def read_column(
         numbers = np.asarray(features[name])
         # Words that stand for a gap among numbers count too.
         missing = int(np.isnan(numbers).sum())
-        if asked is None and _are_ids(name, numbers):
+        if kind is None and _are_ids(name, numbers):
             rule, features = Rule(name, "id"), {}
     if rule.rule == "id":
         option = "numeric" if is_numeric(column) else "text"
@@ -87,14 +87,14 @@ def read_column(
     return ColumnReading(name, rule.rule, missing, distinct, DONE[rule.rule], len(features)), rule, features, notes
 
 
-def _rule(column: "pd.Series[Any]", coded: Coded, decimal: str | None, asked: str | None) -> tuple[Rule, list[str]]:
+def _rule(column: "pd.Series[Any]", coded: Coded, decimal: str | None, kind: str | None) -> tuple[Rule, list[str]]:
     """The rule for a column by the form of its values, and notes."""
     name, n_distinct = str(column.name), len(coded.distinct)
-    if asked in ("categorical", "text"):
-        return Rule(name, "text" if asked == "text" else "categories"), []
+    if kind in ("categorical", "text"):
+        return Rule(name, "text" if kind == "text" else "categories"), []
     # A type that lists its categories, or has two, says that they are categories.
     is_declared = pd.api.types.is_bool_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype)
-    found = None if is_declared and asked is None else quantity_rule(column, decimal, coded, asked)
+    found = None if is_declared and kind is None else quantity_rule(column, decimal, coded, kind)
     if found is not None:
         return found
     is_many = n_distinct > min(MOST_CATEGORIES, max(20, len(column) // 10))

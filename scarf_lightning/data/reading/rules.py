@@ -127,12 +127,12 @@ class Rule:
 
 
 def quantity_rule(
-    column: "pd.Series[Any]", decimal: str | None = None, text: Coded | None = None, asked: str | None = None
+    column: "pd.Series[Any]", decimal: str | None = None, text: Coded | None = None, kind: str | None = None
 ) -> tuple[Rule, list[str]] | None:
     """The rule by which a column holds numbers or dates, and notes on doubts; None if it holds neither.
 
     Text that is codes, such as 007, or a single number is neither. ``text`` is of the column, if it is known already;
-    ``asked`` is numeric, if the user says so.
+    ``kind`` is numeric, if the user says so.
     """
     name = str(column.name)
     if is_numeric(column):
@@ -142,7 +142,7 @@ def quantity_rule(
     known = known_values((text or text_of(column)).distinct)
     notation, others, notes = notation_of(known, decimal)
     are_numbers = not others and len(known) > 1 and not any(map(CODE.fullmatch, known))
-    if asked == "numeric" or (are_numbers and asked is None):
+    if kind == "numeric" or (are_numbers and kind is None):
         return Rule(name, "numbers", *notation), notes
     format, notes = date_format(known)
     return (Rule(name, "dates", format=format, has_zone="%z" in format), notes) if format else None
