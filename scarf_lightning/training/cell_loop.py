@@ -25,12 +25,12 @@ class CellLoop:
     """Trains cells one after the other in this process. It prints each sentence once.
 
     Args:
-        shown: prints, on standard error by default.
+        output: prints, on standard error by default.
     """
 
-    def __init__(self, shown: Screen | None = None) -> None:
-        self._screen = shown or screen(stderr=True)
-        self._said = set[str]()
+    def __init__(self, output: Screen | None = None) -> None:
+        self._screen = output or screen(stderr=True)
+        self._printed = set[str]()
         self._hashes = dict[Source, str]()
 
     def train(self, cells: Sequence[Cell], trials: Sequence[int] | None = None) -> None:
@@ -39,7 +39,7 @@ class CellLoop:
         for cell in map(copy, cells):
             is_ended = True
             try:
-                # In a notebook, or a program of the user's, torch may have any defaults.
+                # A notebook or a user's program may have changed torch's defaults.
                 with own_torch():
                     is_ended = self.train_cell(cell, trials)
             except LostClaimError as error:
@@ -48,7 +48,7 @@ class CellLoop:
                 self._screen.say(str(error))
             except Exception as error:
                 keep_failure(cell.results, cell.key, cell.label, error)
-            # Some trials of a cell are not its end.
+            # A cell of which some trials are trained has not ended.
             if is_ended and trials is None:
                 show_cell(cell, self._screen)
 
@@ -56,8 +56,8 @@ class CellLoop:
         """Train the trials that a cell lacks, of these or of all; False if another process is training it."""
         prepare_process(cell.config.trainer.threads)
         hardware = choose_hardware(cell.config.trainer)
-        read = cell.source.read()
-        table = read.table
+        reading = cell.source.read()
+        table = reading.table
         self._report(cell.source, table)
         # A sweep shows its own progress.
         console = self._screen if cell.is_alone and trials is None else None
@@ -65,7 +65,7 @@ class CellLoop:
         assert cell.store is not None
         assert cell.data is not None
         # A later run then looks for the cell without loading its data.
-        note_data(cell.results, cell.source, cell.data, read.stamps)
+        note_data(cell.results, cell.source, cell.data, reading.stamps)
         training = CellTraining.prepare(
             cell.config, table, hardware, store=cell.store, pretrained=cell.pretraining, console=console
         )
@@ -79,7 +79,7 @@ class CellLoop:
                 return False
             # A run has done this for all workers that train trials of the cell.
             if claim.is_own:
-                # Whoever failed at this cell, it is trained again.
+                # The cell is trained again, whichever process failed at it.
                 forget_failure(cell.results, cell.key)
                 if training.pretrained is not None:
                     # If all its trials are there, nobody claims it again.
@@ -91,8 +91,8 @@ class CellLoop:
             missing = store.missing(range(cell.config.trials) if trials is None else trials)
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
-                for kept, block in training.stacks(missing):
-                    record = training.run(kept, block).record(kept)
+                for trials_to_keep, block in training.stacks(missing):
+                    record = training.run(trials_to_keep, block).record(trials_to_keep)
                     # Stack by stack, so that a process that is killed loses one at most.
                     store.add(record, claim)
                     for sentence in record.faults:
@@ -100,16 +100,16 @@ class CellLoop:
         return True
 
     def _say_once(self, sentence: str | None) -> None:
-        if sentence is not None and sentence not in self._said:
-            self._said.add(sentence)
+        if sentence is not None and sentence not in self._printed:
+            self._printed.add(sentence)
             self._screen.say(sentence)
 
     def _report(self, source: Source, table: Table) -> None:
-        """Print once how a table was read, and each time that it is another one than for the cell before."""
-        known = self._hashes.get(source)
-        if known == table.hash:
+        """Print how a table was read: once, and again whenever the table differs from that of the cell before."""
+        previous_hash = self._hashes.get(source)
+        if previous_hash == table.hash:
             return
-        if known is not None:
+        if previous_hash is not None:
             self._screen.say(
                 f"{source.label} changed while the sweep trained: this cell and those after it are trained on what is "
                 "in it now, and so are the earlier ones before the sweep ends."
@@ -134,7 +134,7 @@ def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextMan
     )
 
 
-def show_cell(cell: Cell, shown: Screen) -> None:
+def show_cell(cell: Cell, output: Screen) -> None:
     """Write the views of a cell that has ended, and name those that cannot be written."""
     settings, store = cell.config.logger, cell.store
     # A cell that failed before its data were read has nothing to show.
@@ -151,4 +151,4 @@ def show_cell(cell: Cell, shown: Screen) -> None:
     except Exception as error:
         problems = [f"{cell.label} cannot be shown: {error}."]
     for problem in problems:
-        shown.say(f"{problem} Nothing is lost: {cell.results} has all that it shows.")
+        output.say(f"{problem} Nothing is lost: {cell.results} has all that it shows.")

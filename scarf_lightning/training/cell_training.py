@@ -4,8 +4,8 @@ For each stack of trials that the cell lacks: split the rows and apply the regim
 load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`TrainedStack.record`).
 
 A stack is the trials that are trained at once. Where a trial's numbers do not depend on the others (`Promise.EXACT`),
-it holds wanted trials alone. Where they do (`Promise.FIXED`), it is a block: as many trials as ``trials_per_stack``
-says, counted from trial 0, of which the wanted ones are kept. With blocks of five, of which 3, 4 and 7 are wanted::
+it holds the wanted trials alone. Where they do (`Promise.FIXED`), it is a block of ``trials_per_stack`` trials, counted
+from trial 0, of which the wanted ones are kept. With blocks of five, of which 3, 4 and 7 are wanted::
 
     trial    0  1  2  3  4 | 5  6  7  8  9
     EXACT             3  4         7            one stack of three trials
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 Tell = Callable[[str, Sequence[dict[str, Any]]], None]
-"""Given a phase and the records of its latest epoch, one for each trial that still trains."""
+"""Takes a phase and the records of its latest epoch, one for each trial that still trains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class CellTraining:
     """A cell, its data, and everything that its stacks are trained with. Make one with `prepare`.
 
     Attributes:
-        config: the configuration that the cell amounts to on its data.
+        config: the configuration that the cell has on its data.
         parts: the objects that the configuration names.
         store: keeps the cell's records; None keeps none.
         pretrained: keeps its pre-trainings; None keeps none.
@@ -118,56 +118,56 @@ class CellTraining:
         """
         check_labels(config, table.n_unlabelled)
         check_target(config, type(table.target))
-        # Two configurations that amount to the same on these data are one cell.
-        amounting = fit_to_target(fit_to_data(config, len(table.columns), table.n_encoded), type(table.target))
-        parts = build_parts(amounting)
+        # Two configurations with the same effect on these data are one cell.
+        effective_config = fit_to_target(fit_to_data(config, len(table.columns), table.n_encoded), type(table.target))
+        parts = build_parts(effective_config)
         # Folds validate their labels in one batch, in which each network's outputs are there for the others.
-        if amounting.folds_on(EVALUATION_ROWS):
+        if effective_config.folds_on(EVALUATION_ROWS):
             raise UsageError(f"finetune.folds needs a finetune.fixed_below of at most {EVALUATION_ROWS}.")
-        if parts.pretext is not None and amounting.pretrain.drop:
-            table.places(amounting.pretrain.drop, "pretrain.drop")
+        if parts.pretext is not None and effective_config.pretrain.drop:
+            table.places(effective_config.pretrain.drop, "pretrain.drop")
         auxiliary = None if parts.method.auxiliary is None else parts.method.auxiliary[0]
         check_kept((parts.pretext, parts.method, auxiliary), table)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
 
         if store is not None:
-            # A record has them. What fails here fails before training, not after it.
+            # A record holds them. An error here comes before training, not after it.
             package_versions(parts.method.libraries)
-        notes = list(no_effect_sentences(config, amounting, recipe_options(config.recipe)))
-        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()
+        notes = list(no_effect_sentences(config, effective_config, recipe_options(config.recipe)))
+        return cls(effective_config, parts, table, hardware, store, pretrained, notes, console)._within_memory()
 
     def _within_memory(self) -> "CellTraining":
         """The same with as many trials at once as fit into the memory, if that changes no number; else a UsageError."""
         is_exact = self.hardware.promise is Promise.EXACT
-        wanted = self.hardware.stack_size(self._together)
+        stack_size = self.hardware.stack_size(self._trials_per_stack)
         if is_exact:
             # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
-            wanted = min(wanted, self.config.trials)
+            stack_size = min(stack_size, self.config.trials)
         demand = self._demand
         # A network of each fold trains beside that of the trial.
         demand = replace(demand, trial=demand.trial * (1 + self.config.folds_on(0)))
         limit = self.config.trainer.memory_gb
-        free = free_memory(self.hardware.device, demand.needed(wanted)) if limit is None else int(limit * 1e9)
+        free = free_memory(self.hardware.device, demand.needed(stack_size)) if limit is None else int(limit * 1e9)
         if free is None:
             return self
-        fitting = trials_that_fit(demand, wanted, free)
-        if fitting >= wanted:
+        n_fitting = trials_that_fit(demand, stack_size, free)
+        if n_fitting >= stack_size:
             return self
         # Smaller stacks give the same numbers here. Elsewhere they give others, so the user has to choose them.
-        if is_exact and fitting:
+        if is_exact and n_fitting:
             warning = (
-                f"{self.table.name}: {fitting} of the trials are trained at once, for which the memory that is left "
+                f"{self.table.name}: {n_fitting} of the trials are trained at once, for which the memory that is left "
                 "suffices; their numbers are the same."
             )
-            return replace(self, most_at_once=fitting, warning=warning)
+            return replace(self, most_at_once=n_fitting, warning=warning)
         n_trials, instead = 1, "a smaller batch_size, network or table"
-        if fitting:
-            n_trials, instead = wanted, f"trainer.trials_per_stack={fitting}"
-        left = f"{free / 1e9:.1f} GB are left" if limit is None else f"trainer.memory_gb={limit:g} allows less"
+        if n_fitting:
+            n_trials, instead = stack_size, f"trainer.trials_per_stack={n_fitting}"
+        memory = f"{free / 1e9:.1f} GB are left" if limit is None else f"trainer.memory_gb={limit:g} allows less"
         raise UsageError(
             f"Training {self.table.name} needs about {demand.needed(n_trials) / 1e9:.1f} GB for "
-            f"{counted(n_trials, 'trial')} at once, and {left}; use {instead}, or set a larger trainer.memory_gb."
+            f"{counted(n_trials, 'trial')} at once, and {memory}; use {instead}, or set a larger trainer.memory_gb."
         )
 
     @property
@@ -176,10 +176,10 @@ class CellTraining:
         config, parts = self.config, self.parts
         pretraining = None if parts.pretext is None else config.pretrain
         rows, views = rows_and_views(config.finetune.batch_size, pretraining, parts.method.auxiliary)
-        encoded = replace(self.table, columns=parts.encoding.columns(self.table.columns))
+        encoded_table = replace(self.table, columns=parts.encoding.columns(self.table.columns))
         network = parts.network if "network" in parts.method.uses else None
         return Demand.of(
-            encoded,
+            encoded_table,
             network,
             config.network,
             self.hardware.dtype,
@@ -190,7 +190,7 @@ class CellTraining:
         )
 
     @property
-    def _together(self) -> int | Literal["auto"]:
+    def _trials_per_stack(self) -> int | Literal["auto"]:
         """Trials to train at once if the memory allows it."""
         # Trials of a ragged split have their own batches.
         if self.parts.splitting.is_ragged(self.table):
@@ -203,17 +203,17 @@ class CellTraining:
         return Streams(self.config.seed, self.table.n_labelled)
 
     def describe(self, overrides: Sequence[str]) -> None:
-        """Write into the store what the cell is, before its first record, and the ``overrides`` that asked for it."""
+        """Write a description of the cell, with the ``overrides`` that make it, into the store before any record."""
         assert self.store is not None
-        table, described = self.table, []
+        table, descriptions = self.table, []
         for column in self.parts.encoding.columns(table.columns):
             gaps = {"tells_gaps": True} if column.tells_gaps else {}
-            described.append({"name": column.name, "categories": column.categories} | gaps)
+            descriptions.append({"name": column.name, "categories": column.categories} | gaps)
         self.store.describe(
             dataset=table.name,
             dataset_id=table.dataset_id,
             source=table.source,
-            columns=described,
+            columns=descriptions,
             target=table.target,
             overrides=overrides,
             config=self.config.recorded(),
@@ -223,7 +223,7 @@ class CellTraining:
 
     def stacks(self, trials: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
         """Divide trials into stacks: the trials to keep, and the trials to train at once, which contain them."""
-        for block in self.hardware.stacks(trials, self.most_at_once or self._together):
+        for block in self.hardware.stacks(trials, self.most_at_once or self._trials_per_stack):
             yield [trial for trial in block if trial in trials], block
 
     def run(self, trials: Sequence[int], block: Sequence[int] | None = None) -> TrainedStack:
@@ -233,23 +233,23 @@ class CellTraining:
             trials: the trials to keep.
             block: all trials to train at once; None adds no others.
         """
-        together, method = list(block or trials), self.parts.method
-        stack = self.stack(together)
+        stack_trials, method = list(block or trials), self.parts.method
+        stack = self.stack(stack_trials)
         pretraining = self.pretrain(stack)
         start = None if pretraining is None else pretraining.part("encoder")
         phase, measures = SupervisedPhase(self.config.finetune, start), self._probed(stack, start)
         if self.config.folds_on(stack.data.labels.shape[1] + stack.data.n_labels_inside):
-            outcome, stack, chosen = train_by_folds(stack, method, phase)
-            measures |= chosen
+            outcome, stack, fold_measures = train_by_folds(stack, method, phase)
+            measures |= fold_measures
         else:
             outcome = method.run(stack, phase)
         # A plugin's method may predict the test rows alone, and would be measured on other rows than it predicted.
         if outcome.predictions.shape[:2] != stack.data.test.shape:
             raise UsageError(f"method={method.name} must predict the rows of stack.data.test.")
-        return TrainedStack(self.config, stack, method, pretraining, outcome, len(together), measures)
+        return TrainedStack(self.config, stack, method, pretraining, outcome, len(stack_trials), measures)
 
     def _probed(self, stack: Stack, encoder: Any) -> dict[str, Any]:
-        """The measures of the frozen embeddings by their columns, ``(T,)`` each; empty if nobody asks for them."""
+        """The measures of the frozen embeddings by their columns, ``(T,)`` each; empty without ``pretrain.probe``."""
         settings, pretext = self.config.pretrain, self.parts.pretext
         if settings.probe is None or pretext is None or encoder is None:
             return {}
@@ -257,9 +257,9 @@ class CellTraining:
 
     def stack(self, trials: Sequence[int]) -> Stack:
         """The rows of trials that are trained at once, preprocessed and encoded, and the networks to train."""
-        encoded = self.parts.encoding.encode(self.table)
+        encoded_table = self.parts.encoding.encode(self.table)
         data = prepare_trials(
-            encoded,
+            encoded_table,
             trials,
             self.streams,
             RowRules(
@@ -271,7 +271,9 @@ class CellTraining:
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
         )
-        return Stack(encoded, data, self.streams, self.hardware, self.parts.network, self.config.network, self._watch)
+        return Stack(
+            encoded_table, data, self.streams, self.hardware, self.parts.network, self.config.network, self._watch
+        )
 
     def pretrain(self, stack: Stack) -> Fit | None:
         """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""
@@ -280,17 +282,17 @@ class CellTraining:
             return None
         if self.pretrained is None:
             return stack.pretrain(settings, pretext)
-        together = list(stack.trials)
+        stack_trials = list(stack.trials)
         diverged = set[int]()
-        with _cached(together, self.pretrained) as (kept, claim):
-            to_train = [trial for trial in together if trial not in kept]
+        with _cached(stack_trials, self.pretrained) as (pretrainings, claim):
+            to_train = [trial for trial in stack_trials if trial not in pretrainings]
             if to_train:
                 # Numbers that depend on the stack are those of a whole block.
                 if self.hardware.promise is Promise.FIXED:
-                    to_train = together
-                missing = stack if to_train == together else self.stack(to_train)
-                diverged = _keep(kept, missing.pretrain(settings, pretext), to_train, self.pretrained, claim)
-        return _joined(together, kept, diverged, stack.steps_per_epoch(settings))
+                    to_train = stack_trials
+                missing = stack if to_train == stack_trials else self.stack(to_train)
+                diverged = _keep(pretrainings, missing.pretrain(settings, pretext), to_train, self.pretrained, claim)
+        return _joined(stack_trials, pretrainings, diverged, stack.steps_per_epoch(settings))
 
     def _watch(self, phase: str, stopping: TrialStopping) -> list[Watcher]:
         """The watchers that show a fit."""
@@ -320,9 +322,9 @@ def _cached(
 ) -> Iterator[tuple[dict[int, PretrainedTrial], Claim | None]]:
     """The pre-trainings that a cache has of trials. Within the context it is claimed if it lacks some, and another
     process that wants the same ones waits."""
-    kept = store.load(trials)
-    if len(kept) == len(trials):
-        yield kept, None
+    pretrainings = store.load(trials)
+    if len(pretrainings) == len(trials):
+        yield pretrainings, None
         return
     with store.claim(waits=True) as claim:
         # Another process may have trained them while this one waited for the claim.
@@ -330,31 +332,40 @@ def _cached(
 
 
 def _keep(
-    kept: dict[int, PretrainedTrial], fit: Fit, trials: Sequence[int], store: PretrainingStore, claim: Claim | None
+    pretrainings: dict[int, PretrainedTrial],
+    fit: Fit,
+    trials: Sequence[int],
+    store: PretrainingStore,
+    claim: Claim | None,
 ) -> set[int]:
     """Take what was trained: of a block those trials that the cache lacks. Returns the trials that have diverged."""
-    added = [each for each in _pretrained_trials(fit, trials) if each.trial not in kept]
-    diverged = {trial for trial, is_lost in zip(trials, fit.diverged, strict=True) if is_lost and trial not in kept}
-    kept |= {each.trial: each for each in added}
+    additions = [addition for addition in _pretrained_trials(fit, trials) if addition.trial not in pretrainings]
+    diverged = {
+        trial for trial, is_lost in zip(trials, fit.diverged, strict=True) if is_lost and trial not in pretrainings
+    }
+    pretrainings |= {addition.trial: addition for addition in additions}
     # A diverged trial has no weights that another cell could start from.
-    store.add([each for each in added if each.trial not in diverged], claim)
+    store.add([addition for addition in additions if addition.trial not in diverged], claim)
     return diverged
 
 
 def _joined(
-    trials: Sequence[int], kept: Mapping[int, PretrainedTrial], diverged: Collection[int], steps_per_epoch: int
+    trials: Sequence[int], by_trial: Mapping[int, PretrainedTrial], diverged: Collection[int], steps_per_epoch: int
 ) -> Fit:
     """All trials as one fit, in this order."""
-    each = [kept[trial] for trial in trials]
-    epochs = np.array([one.epochs for one in each])
+    pretrainings = [by_trial[trial] for trial in trials]
+    epochs = np.array([pretraining.epochs for pretraining in pretrainings])
     return Fit(
-        weights={name: torch.from_numpy(np.stack([one.weights[name] for one in each])) for name in each[0].weights},
+        weights={
+            name: torch.from_numpy(np.stack([pretraining.weights[name] for pretraining in pretrainings]))
+            for name in pretrainings[0].weights
+        },
         epochs=epochs,
         # The cache keeps no steps: of one pre-training every epoch has as many.
         steps=epochs * steps_per_epoch,
-        best_epochs=np.array([one.best_epoch for one in each]),
-        seconds=np.array([one.seconds for one in each]),
-        curves=[record for one in each for record in one.curve],
+        best_epochs=np.array([pretraining.best_epoch for pretraining in pretrainings]),
+        seconds=np.array([pretraining.seconds for pretraining in pretrainings]),
+        curves=[record for pretraining in pretrainings for record in pretraining.curve],
         diverged=np.array([trial in diverged for trial in trials]),
     )
 

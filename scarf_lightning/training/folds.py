@@ -1,4 +1,4 @@
-"""Folds of the labels stop a fit, in place of validation rows, and say how far its network is believed.
+"""Folds of the labels stop a fit, in place of validation rows, and weigh its network against a constant.
 
 K networks of each trial train without a fold of the labels, and one more on all of them, from the same weights and on
 the same batches, in which a label that is left out weighs nothing. To the engine they are K + 1 trials::
@@ -72,14 +72,14 @@ class FoldedFinetuning(Finetuning):
     constants: Tensor
     shares: Tensor
 
-    def validation_metrics(self, given: Any) -> Any:
-        here = self.classifier(given[0])
+    def validation_metrics(self, tensors: Any) -> Any:
+        outputs = self.classifier(tensors[0])
         # Networks that have left have no outputs.
-        every = here.new_full((len(self.blind), *here.shape[1:]), torch.nan)
-        every[self.roster.index] = here
-        blind = self.roster.of(self.blind).unsqueeze(-1).expand_as(here)
+        all_outputs = outputs.new_full((len(self.blind), *outputs.shape[1:]), torch.nan)
+        all_outputs[self.roster.index] = outputs
+        blind = self.roster.of(self.blind).unsqueeze(-1).expand_as(outputs)
         loss = self._target.choose(classifier=mixed_cross_entropy, regressor=mixed_squared_error)
-        return {"loss": loss(every.gather(0, blind), given[1], self.roster.of(self.constants), self.shares)}
+        return {"loss": loss(all_outputs.gather(0, blind), tensors[1], self.roster.of(self.constants), self.shares)}
 
 
 def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[MethodResult, Stack, Any]:
@@ -99,13 +99,15 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
         numbers += [-1] * n_folds + [trial]
     blind, places = np.array(networks), range(len(networks))
     positions = [place // size for place in places]
-    folded = stack.of(positions)
-    own = folded.data
-    folded = replace(folded, data=replace(own, validation=own.labelled, validation_labels=own.labels))
+    fold_stack = stack.of(positions)
+    fold_data = fold_stack.data
+    fold_stack = replace(
+        fold_stack, data=replace(fold_data, validation=fold_data.labelled, validation_labels=fold_data.labels)
+    )
 
-    examples = method.examples(folded)
+    examples = method.examples(fold_stack)
     # A label that is left out weighs nothing.
-    weights = folded.on_device(blind != np.array(places)[:, None]).to(stack.hardware.dtype)
+    weights = fold_stack.on_device(blind != np.array(places)[:, None]).to(stack.hardware.dtype)
     weights = weights * (1 if examples.weights is None else examples.weights)
     epochs = min(settings.fold_every // math.ceil(blind.shape[1] / settings.batch_size), settings.max_epochs)
     settings = replace(
@@ -123,43 +125,47 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     constants = truth.mean(axis=1, keepdims=True)
     # The mean of numbers is the network's 0.
     outputs = target.choose(classifier=constants, regressor=np.zeros((len(constants), 1, 1)))
-    module.blind, module.shares = folded.on_device(blind), folded.on_device(SHARES)
-    module.constants = folded.on_device(outputs[positions])
+    module.blind, module.shares = fold_stack.on_device(blind), fold_stack.on_device(SHARES)
+    module.constants = fold_stack.on_device(outputs[positions])
     examples, start = replace(examples, weights=weights), phase.of(positions).pretrained
-    folded.begin_finetuning(module, settings, examples, start, supervision=method)
-    trained = fit(
-        "finetune", module, folded.datamodule, trials=tuple(numbers), hardware=stack.hardware, watch=stack.watch
+    fold_stack.begin_finetuning(module, settings, examples, start, supervision=method)
+    fold_fit = fit(
+        "finetune", module, fold_stack.datamodule, trials=tuple(numbers), hardware=stack.hardware, watch=stack.watch
     )
 
     last = places[n_folds::size]
-    unseen = folded.predict(module.classifier, own.labelled)[blind[last], range(blind.shape[1])]
-    mixed = mixtures(unseen, constants, SHARES)
-    losses = -np.log((mixed * truth).sum(axis=-1).clip(1e-15)) if target.has_classes else (mixed - truth) ** 2
+    blind_predictions = fold_stack.predict(module.classifier, fold_data.labelled)[blind[last], range(blind.shape[1])]
+    mixed_predictions = mixtures(blind_predictions, constants, SHARES)
+    losses = (
+        -np.log((mixed_predictions * truth).sum(axis=-1).clip(1e-15))
+        if target.has_classes
+        else (mixed_predictions - truth) ** 2
+    )
     shares = largest_share(losses, settings.fold_caution)[:, None]
-    fitted = data.preprocessing.target
+    parameters = data.preprocessing.target
     # A number's mixture with the mean has a smaller deviation.
-    fitted = fitted * (1 - shares * [0, 1]) if fitted.size else shares * constants[:, 0]
-    data = replace(data, preprocessing=replace(data.preprocessing, target=fitted))
-    stack, final = replace(stack, data=data, device_table=stack.datamodule.table), trained.of(last)
-    every = stack.of(positions).predict(module.classifier, data.test[positions])
-    votes = every.reshape(len(last), size, *every.shape[1:])
+    parameters = parameters * (1 - shares * [0, 1]) if parameters.size else shares * constants[:, 0]
+    data = replace(data, preprocessing=replace(data.preprocessing, target=parameters))
+    stack, final = replace(stack, data=data, device_table=stack.datamodule.table), fold_fit.of(last)
+    predictions = stack.of(positions).predict(module.classifier, data.test[positions])
+    votes = predictions.reshape(len(last), size, *predictions.shape[1:])
     if settings.fold_average:
-        final = replace(final, weights={**final.weights, **_of_folds(trained, size)})
+        final = replace(final, weights={**final.weights, **_of_folds(fold_fit, size)})
     else:
         votes = votes[:, n_folds:]
-    chosen = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
+    measures = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
     # The networks of a trial share the time.
     return (
         MethodResult(votes.mean(axis=1), final, np.full(len(last), size), final.seconds * size, final.diverged),
         stack,
-        chosen,
+        measures,
     )
 
 
-def _of_folds(trained: Fit, size: int) -> dict[str, Tensor]:
+def _of_folds(fold_fit: Fit, size: int) -> dict[str, Tensor]:
     """The weights of the networks of folds, ``(T, ...)``, named ``classifier.fold_0.head.weight`` and so on."""
     return {
         f"classifier.{OF_FOLD}{fold}.{name}": weight[fold::size]
         for fold in range(size - 1)
-        for name, weight in trained.part("classifier").items()
+        for name, weight in fold_fit.part("classifier").items()
     }

@@ -47,7 +47,7 @@ class TrainedStack:
         positions = [position for position, trial in enumerate(data.trials) if trial in trials]
         rows = [self._row(position) for position in positions]
         # A diverged trial has no predictions that mean anything.
-        measured = [position for position, row in zip(positions, rows, strict=True) if row["diverged"] is None]
+        sound_positions = [position for position, row in zip(positions, rows, strict=True) if row["diverged"] is None]
         weights = None
         if self.config.keep_weights and fit is not None:
             weights = {name: weight.cpu().numpy()[positions] for name, weight in fit.part("classifier").items()}
@@ -63,7 +63,7 @@ class TrainedStack:
             preprocessing={name: array[positions] for name, array in data.preprocessing.arrays().items()},
             environment=self._environment(),
             weights=weights,
-            predictions=self._predictions(measured),
+            predictions=self._predictions(sound_positions),
             faults=self._faults(rows),
         )
 
@@ -74,11 +74,11 @@ class TrainedStack:
         target = self.stack.table.target
         predictions = outcome.predictions[position]
         diverged = self._diverged(position)
-        measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
+        scores: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
-            labels, taught = self.stack.table.labels[test], data.labels[position]
-            measured |= target.measured(predictions, labels, taught)
-        row: Row = {"trial": data.trials[position], "diverged": diverged, **measured}
+            labels, training_labels = self.stack.table.labels[test], data.labels[position]
+            scores |= target.measured(predictions, labels, training_labels)
+        row: Row = {"trial": data.trials[position], "diverged": diverged, **scores}
         for phase, fit in (("pretrain", self.pretraining), ("finetune", outcome.fit)):
             for name, attribute in EFFORT.items():
                 row[f"{phase}_{name}"] = None if fit is None else getattr(fit, attribute)[position]
@@ -120,12 +120,12 @@ class TrainedStack:
             UsageError: all of them have.
         """
         lost = [row for row in rows if row["diverged"]]
-        own = ", ".join(f"{each.axis}={each.value}" for each in used_options(self.config) if each.own)
-        if not lost or not own:
+        user_parts = ", ".join(f"{part.axis}={part.value}" for part in used_options(self.config) if part.own)
+        if not lost or not user_parts:
             return []
         sentence = (
-            f"{own}: {counted(len(lost), 'trial')} of {len(rows)} diverged, for a loss, a weight or a prediction is "
-            "not finite; keep divisors, logarithms and roots above 0, or take a smaller learning_rate."
+            f"{user_parts}: {counted(len(lost), 'trial')} of {len(rows)} diverged, for a loss, a weight or a "
+            "prediction is not finite; keep divisors, logarithms and roots above 0, or take a smaller learning_rate."
         )
         if len(lost) == len(rows):
             raise UsageError(sentence)
@@ -134,15 +134,17 @@ class TrainedStack:
     def _predictions(self, positions: Sequence[int]) -> list[Predictions]:
         """The predictions of the trials at these positions; none if they would take more than is to be kept."""
         table, data = self.stack.table, self.stack.data
-        every = []
+        predictions = []
         for position in positions:
             test = data.test[position]
-            predicted = self.outcome.predictions[position]
-            every.append(Predictions(self.stack.trials[position], test, table.labels[test], predicted, table.target))
+            trial_predictions = self.outcome.predictions[position]
+            predictions.append(
+                Predictions(self.stack.trials[position], test, table.labels[test], trial_predictions, table.target)
+            )
         # Whether a cell keeps its predictions must not depend on how its trials are divided into stacks.
-        largest = max((each.size for each in every), default=0)
-        needed = self.config.trials * largest / 1e6
-        return every if needed <= self.config.keep_predictions_mb else []
+        largest = max((prediction.size for prediction in predictions), default=0)
+        megabytes = self.config.trials * largest / 1e6
+        return predictions if megabytes <= self.config.keep_predictions_mb else []
 
     def _environment(self) -> dict[str, Any]:
         """Versions and hardware. The size of the stack is kept if numbers depend on it."""
@@ -173,12 +175,12 @@ class TrainedStack:
 @cache
 def package_versions(libraries: Sequence[str] = ()) -> dict[str, str]:
     """Versions of the packages that decide numbers, those of these modules of other libraries among them."""
-    installed = packages_distributions() if libraries else {}
-    names = [*PACKAGES, *(name for library in libraries for name in installed.get(library, []))]
-    # A checkout need not be installed, so it is not asked of the installation.
+    names_by_module = packages_distributions() if libraries else {}
+    names = [*PACKAGES, *(name for library in libraries for name in names_by_module.get(library, []))]
+    # A checkout need not be installed, so its version is the package's own.
     versions = {"scarf-lightning": __version__}
     for name in names:
         # There is one at most, and none if it is not installed.
-        for found in distributions(name=name):
-            versions[name] = found.version
+        for distribution in distributions(name=name):
+            versions[name] = distribution.version
     return versions

@@ -40,7 +40,7 @@ LOGISTIC = ("trials=1", "pretrain=none", "method=logistic", "regime=few")
 def ran(folder: Path, *asked: str) -> str:
     """Train what a command line asks for, in this process and into this folder, and give back what was shown."""
     cells, shown = cells_of(*asked, f"paths.results={folder}"), io.StringIO()
-    loop = CellLoop(shown=Screen(file=shown, width=1000))
+    loop = CellLoop(output=Screen(file=shown, width=1000))
 
     def launch(jobs: Sequence[Job]) -> None:
         for job in jobs:
@@ -94,7 +94,7 @@ def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, mo
     monkeypatch.setattr(CellStore, "add", lose)
     out = io.StringIO()
 
-    CellLoop(shown=Screen(file=out)).train([cell])
+    CellLoop(output=Screen(file=out)).train([cell])
 
     assert out.getvalue().endswith("The cell was taken over.\n")
     assert read_failure(cell.results, cell.key) is None
@@ -113,7 +113,7 @@ def test_a_cell_that_fails_is_shown_by_its_loggers_as_failed(tmp_path: Path, mon
     (cell,) = cells_of(*LOGISTIC, f"paths.results={tmp_path}", "logger=csv")
     monkeypatch.setattr(CellStore, "add", fail)
     monkeypatch.setattr("scarf_lightning.loggers.write_views", write)
-    CellLoop(shown=Screen(file=io.StringIO())).train([cell])
+    CellLoop(output=Screen(file=io.StringIO())).train([cell])
 
     (failure,) = shown
     assert str(failure).endswith("RuntimeError: no more")
