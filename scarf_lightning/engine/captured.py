@@ -4,8 +4,8 @@ A step of a small network is some 130 kernels, which an H100 computes in a quart
 launch them. A graph repeats the same kernels on the same memory, so
 
 - a function is called as it is for the first calls of a shape, then captured, and then replayed;
-- what it is given is copied into fixed buffers before each replay, and so are the random numbers that it draws: they
-  are drawn outside, each from its own stream, so a trial has the numbers that it has without graphs;
+- its arguments are copied into fixed buffers before each replay, and so are the random numbers that it draws: they are
+  drawn outside, each from its own stream, so a trial has the numbers that it has without graphs;
 - a number of Python's that changes from call to call would be frozen, so it has to be a tensor;
 - a capture that fails, and a function that cannot be captured, are called as they are from then on.
 """
@@ -87,7 +87,7 @@ class Draw:
 
     @property
     def place(self) -> tuple[Hashable, ...]:
-        """What the same draw of two calls has in common."""
+        """A key that is equal for the same draw of two calls."""
         return id(self.stream), self.shape, self.dtype
 
 
@@ -101,17 +101,17 @@ class Graph:
     result: Tree
     replay: Callable[[], None]
 
-    def __call__(self, given: list[Tensor]) -> Tree:
-        for fixed, tensor in zip(self.inputs, given, strict=True):
-            fixed.copy_(tensor)
-        for fixed, draw in zip(self.numbers, self.draws, strict=True):
-            fixed.copy_(draw.make())
+    def __call__(self, tensors: list[Tensor]) -> Tree:
+        for buffer, tensor in zip(self.inputs, tensors, strict=True):
+            buffer.copy_(tensor)
+        for buffer, draw in zip(self.numbers, self.draws, strict=True):
+            buffer.copy_(draw.make())
         self.replay()
         return self.result
 
 
 class Captured:
-    """A function of tensors whose calls are captured, one graph for each shape of what it is given.
+    """A function of tensors whose calls are captured, one graph for each shape of its arguments.
 
     Its results are overwritten by the next call.
 
@@ -141,29 +141,29 @@ class Captured:
         self._n_calls: dict[Hashable, int] = defaultdict(int)
         self._draws: dict[Hashable, list[Draw]] = {}
 
-    def __call__(self, given: Tree) -> Tree:
+    def __call__(self, tree: Tree) -> Tree:
         if self._capture is None:
-            return self._function(given)
+            return self._function(tree)
         if self.problem is not None:
-            return self._capture.warm_up(lambda: self._function(given))
-        tensors, structure = tree_flatten(given)
+            return self._capture.warm_up(lambda: self._function(tree))
+        tensors, structure = tree_flatten(tree)
         shape = (structure, *((tensor.shape, tensor.dtype) for tensor in tensors))
         graph = self._graphs.get(shape)
         if graph is not None:
             return graph(tensors)
         self._n_calls[shape] += 1
         if self._n_calls[shape] <= self._warm_ups:
-            return self._warm_up(self._capture, shape, given)
+            return self._warm_up(self._capture, shape, tree)
         try:
             graph = self._record(self._capture, self._draws[shape], tensors, structure)
         except Exception as error:
             # Nothing was computed yet, so the call can be made as it is.
             self._give_up(f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}")
-            return self._capture.warm_up(lambda: self._function(given))
+            return self._capture.warm_up(lambda: self._function(tree))
         self._graphs[shape] = graph
         return graph(tensors)
 
-    def _warm_up(self, capture: Capture, shape: Hashable, given: Tree) -> Tree:
+    def _warm_up(self, capture: Capture, shape: Hashable, tree: Tree) -> Tree:
         """Call the function as it is, and list its draws."""
         draws: list[Draw] = []
 
@@ -173,7 +173,7 @@ class Captured:
             return numbers
 
         with drawing(listed):
-            result = capture.warm_up(lambda: self._function(given))
+            result = capture.warm_up(lambda: self._function(tree))
         before = self._draws.get(shape, draws)
         if [draw.place for draw in draws] != [draw.place for draw in before]:
             self._give_up("its draws differ from step to step")
@@ -186,8 +186,8 @@ class Captured:
         inputs = [tensor.clone() for tensor in tensors]
         # Drawn before each replay, so here their values do not matter.
         numbers = [torch.zeros(draw.shape, dtype=draw.dtype, device=self._device) for draw in draws]
-        left = iter(numbers)
-        with drawing(lambda stream, make: next(left)):
+        buffers = iter(numbers)
+        with drawing(lambda stream, make: next(buffers)):
             # The cache holds weights in bfloat16 that were converted outside.
             torch.clear_autocast_cache()
             result, replay = capture.record(lambda: self._function(tree_unflatten(inputs, structure)))
@@ -204,15 +204,15 @@ def capture_of(device: torch.device) -> Capture | None:
 
 
 def foreign_part(networks: nn.Module, parts: Iterable[object]) -> str | None:
-    """The name of a class among networks and parts that is a user's own, and does not say ``is_capturable = True``.
+    """The name of a class among networks and parts that is a user's own, and does not declare ``is_capturable = True``.
 
     Its code runs once in a capture, and what it counts or looks up in Python would be frozen.
     """
-    every = [*networks.modules(), *parts]
+    objects = [*networks.modules(), *parts]
     for part in parts:
         if is_dataclass(part):
-            every += [getattr(part, field.name) for field in fields(part)]
-    for part in every:
+            objects += [getattr(part, field.name) for field in fields(part)]
+    for part in objects:
         kind = type(part)
         is_ours = kind.__module__ == "builtins" or kind.__module__.startswith(OURS)
         if not is_ours and not getattr(kind, "is_capturable", False):

@@ -134,20 +134,20 @@ class Networks:
     def head(
         self, trials: Sequence[int], encoder: Encoder | None = None, *, fit: int = 0, dropout: float | None = None
     ) -> nn.Module:
-        """h, with the outputs that the target asks for. A new one may look at the embeddings of ``encoder``."""
+        """h, with the outputs that the target needs. A new one may look at the embeddings of ``encoder``."""
         prepare = None
         if encoder is not None and self._overrides("prepare_head"):
             # The lifted f runs T trials at once. The data of the trials differ in size, so each gets its own f.
-            alone = self._build(trials, Purpose.ENCODER, fit, partial(self.network.build, self.columns, dropout))
-            prepare = partial(self._prepare_head, unlift(encoder.body, alone))
+            encoders = self._build(trials, Purpose.ENCODER, fit, partial(self.network.build, self.columns, dropout))
+            prepare = partial(self._prepare_head, unlift(encoder.body, encoders))
         heads = self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout), prepare=prepare)
         return lift(heads)
 
     def plain_head(self, dropout: float | None = None) -> nn.Module:
         """h of one trial."""
         layers = self.settings.head
-        hidden = [layers.width] * (layers.depth - 1)
-        return self.network.head([self.width, *hidden, self.n_outputs], dropout)
+        hidden_widths = [layers.width] * (layers.depth - 1)
+        return self.network.head([self.width, *hidden_widths, self.n_outputs], dropout)
 
     def pretrain_head(self, trials: Sequence[int], pretext: Pretext) -> nn.Module:
         """g, as the pretext builds it and the network trains it."""
@@ -164,9 +164,9 @@ class Networks:
         """E, the width of an embedding."""
         # A network is tried out, since its class may make embeddings of any width.
         with torch.random.fork_rng(devices=[]), torch.no_grad():
-            alone = self.network.build(self.columns, None).eval()
+            encoder = self.network.build(self.columns, None).eval()
             # Two rows, because batch normalisation refuses one.
-            embedding = alone(torch.zeros(2, self.columns.n_encoded))
+            embedding = encoder(torch.zeros(2, self.columns.n_encoded))
             return int(embedding.shape[-1])
 
     def _overrides(self, method: str) -> bool:

@@ -69,9 +69,9 @@ class Fit:
 
     def of(self, positions: Sequence[int]) -> "Fit":
         """The fit of the trials at these positions. The curves stay whole: each record names its trial."""
-        chosen = list(positions)
-        weights = {name: weight[chosen] for name, weight in self.weights.items()}
-        arrays = {name: getattr(self, name)[chosen] for name in PER_TRIAL}
+        indices = list(positions)
+        weights = {name: weight[indices] for name, weight in self.weights.items()}
+        arrays = {name: getattr(self, name)[indices] for name in PER_TRIAL}
         return replace(self, weights=weights, **arrays)
 
     def part(self, prefix: str) -> dict[str, Tensor]:
@@ -302,9 +302,9 @@ class StackLoop(pl.LightningModule):
         is_alone = self.stack.steps_per_epoch == 1 and self.stack.roster.index.device.type == "cpu"
         return not self._keeps_best and is_alone and not self._is_validated
 
-    def _step_of(self, given: dict[str, Tensor]) -> Tensor:
+    def _step_of(self, tensors: dict[str, Tensor]) -> Tensor:
         """Take a step on a mini-batch: the losses before it, ``(T,)``."""
-        losses = self.stack.losses(Batch(given["x"], given.get("targets"), given.get("weights")))
+        losses = self.stack.losses(Batch(tensors["x"], tensors.get("targets"), tensors.get("weights")))
         self._update(losses)
         # The graph of a step must be gone before trials leave: it knows the shapes of parameters.
         return losses.detach()
@@ -328,9 +328,9 @@ class StackLoop(pl.LightningModule):
         torch.clear_autocast_cache()
 
     def _keep_diverging(self, losses: Tensor) -> None:
-        finite = losses.isfinite()
-        if not finite.all():
-            self.kept.take(np.flatnonzero(~finite.numpy()))
+        is_finite = losses.isfinite()
+        if not is_finite.all():
+            self.kept.take(np.flatnonzero(~is_finite.numpy()))
 
     @property
     def _is_validated(self) -> bool:
@@ -351,7 +351,7 @@ class StackLoop(pl.LightningModule):
             self.stack.tally_validation(metrics, batch.x.shape[1])
 
     def on_train_epoch_end(self) -> None:
-        # Where all trials have stopped between two validations, their last epoch has ended.
+        # If all trials stopped between two validations, their last epoch has ended already.
         if len(self._stopping.active):
             self._end_epoch()
         if len(self._stopping.active) == 0:
@@ -360,15 +360,15 @@ class StackLoop(pl.LightningModule):
     def _end_epoch(self) -> None:
         stopping = self._stopping
         places = self._active_places
-        during = stopping.active
+        trained_trials = stopping.active
         metrics = {name: values[places] for name, values in self.stack.end_epoch().items()}
-        improved, stopped = stopping.end_epoch(metrics)
+        has_improved, has_stopped = stopping.end_epoch(metrics)
         if self._keeps_best:
-            self.kept.take(places[improved])
+            self.kept.take(places[has_improved])
         else:
             # Those of a trial that has diverged were kept before.
-            ended = stopped | (self._n_epochs == self._max_epochs)
-            self.kept.take(places[ended & ~stopping.diverged[during]])
+            is_last = has_stopped | (self._n_epochs == self._max_epochs)
+            self.kept.take(places[is_last & ~stopping.diverged[trained_trials]])
         n_here, n_active = len(self.stack.roster), len(stopping.active)
         if n_active and n_here - n_active > self._leaving_share * n_here:
             self.stack.let_leave(self._active_places, self._optimizer)
@@ -377,7 +377,7 @@ class StackLoop(pl.LightningModule):
         for watcher in self._watchers:
             watcher.after_epoch()
         now = self._now()
-        self.seconds[during] += (now - self._lap_began) / len(during)
+        self.seconds[trained_trials] += (now - self._lap_began) / len(trained_trials)
         self._lap_began = now
 
     @property
@@ -396,7 +396,7 @@ class StackLoop(pl.LightningModule):
 
 
 def _present(batch: Batch) -> dict[str, Tensor]:
-    """The fields of a batch that are there."""
+    """The fields of a batch that are not None."""
     return {name: tensor for name, tensor in vars(batch).items() if tensor is not None}
 
 
@@ -418,13 +418,13 @@ class KeptWeights:
         if len(places) == 0:
             return
         positions = np.array(self._module.roster.positions)[places]
-        named = state(self._module)
-        kept = list(self.tensors.values())
-        if len(positions) == len(kept[0]):
-            torch._foreach_copy_(kept, [named[name] for name in self.tensors])
+        weights = state(self._module)
+        copies = list(self.tensors.values())
+        if len(positions) == len(copies[0]):
+            torch._foreach_copy_(copies, [weights[name] for name in self.tensors])
             return
         source, target = self._device_tensor(places), self._device_tensor(positions)
-        for name, tensor in named.items():
+        for name, tensor in weights.items():
             self.tensors[name].index_copy_(0, target, tensor.index_select(0, source))
 
     def _device_tensor(self, numbers: NDArray[np.int64]) -> Tensor:

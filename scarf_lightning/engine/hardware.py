@@ -106,10 +106,10 @@ def _products_are_exact(precision: str, threads: int) -> bool:
     dtype = torch.float64 if precision == "64-true" else torch.float32
     with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=is_mixed):
         for inputs in _inputs(dtype, MIXED_LAYERS if is_mixed else LAYERS):
-            expected = _step(inputs, range(N_TRIALS))[WATCHED]
+            stack_tensors = _step(inputs, range(N_TRIALS))[WATCHED]
             for company in COMPANIES:
-                computed = _step(inputs, company)[company.index(WATCHED)]
-                if not all(map(torch.equal, computed, expected)):
+                company_tensors = _step(inputs, company)[company.index(WATCHED)]
+                if not all(map(torch.equal, company_tensors, stack_tensors)):
                     return False
     return True
 
@@ -125,17 +125,17 @@ def _inputs(dtype: torch.dtype, layers: Sequence[tuple[int, int]]) -> Iterator[l
 
 def _step(inputs: Sequence[Tensor], company: Sequence[int]) -> list[list[Tensor]]:
     """Outputs and gradients of a linear layer and of its rows' similarities, for each trial of the company."""
-    x, weight, bias, probe = (each[list(company)] for each in inputs)
-    learned = [each.requires_grad_() for each in (x, weight, bias)]
+    x, weight, bias, probe = (tensor[list(company)] for tensor in inputs)
+    leaves = [tensor.requires_grad_() for tensor in (x, weight, bias)]
     # The two kinds of products in a training step: of rows and weights, and of rows and rows.
     out = torch.baddbmm(bias, x, weight)
     similarity = torch.bmm(out, out.transpose(1, 2))
     contrast = similarity.log_softmax(dim=-1).diagonal(dim1=1, dim2=2).sum()
     loss = (out * probe).sum() + contrast
-    computed = [out, similarity, *torch.autograd.grad(loss, learned)]
+    outputs_and_gradients = [out, similarity, *torch.autograd.grad(loss, leaves)]
     trial_tensors = []
     for trial in range(len(company)):
-        trial_tensors.append([each[trial] for each in computed])
+        trial_tensors.append([tensor[trial] for tensor in outputs_and_gradients])
     return trial_tensors
 
 
@@ -333,7 +333,7 @@ class Demand:
         with torch.random.fork_rng(devices=[]):
             f, h = network.build(columns, None), networks.plain_head()
         # g is about as large as h.
-        n_weights = sum(each.numel() for module in (f, h, h) for each in module.parameters())
+        n_weights = sum(weight.numel() for module in (f, h, h) for weight in module.parameters())
         n_at_once = max(rows, min(EVALUATION_ROWS, n_rows))
         of_trial += item * (OF_A_WEIGHT * n_weights + n_at_once * kept_numbers(f, network, columns))
         if embeds:
@@ -358,9 +358,9 @@ def kept_numbers(f: nn.Module, network: Network, columns: Columns) -> int:
     return columns.n_features * (2 * n_outputs + OF_A_PAIR * columns.n_features)
 
 
-def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
-    """Number of trials, at most ``wanted``, that can be trained at once in ``free`` bytes; 0 if not even one."""
-    return max(0, min(wanted, (free - demand.table) // demand.trial))
+def trials_that_fit(demand: Demand, n_planned: int, free: int) -> int:
+    """Number of trials, at most ``n_planned``, that can be trained at once in ``free`` bytes; 0 if not even one."""
+    return max(0, min(n_planned, (free - demand.table) // demand.trial))
 
 
 def free_memory(device: torch.device, enough: int) -> int | None:
@@ -368,9 +368,9 @@ def free_memory(device: torch.device, enough: int) -> int | None:
     gives back what the C library kept of earlier cells."""
     if device.type == "cuda":
         # Torch keeps the blocks of tensors that are gone, and gives them to the next ones.
-        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0] + kept)
-    left = min(machine.free_memory(), default=None)
-    if left is not None and left < enough and machine.release_freed_memory():
-        left = min(machine.free_memory())
-    return left
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + cached)
+    n_bytes = min(machine.free_memory(), default=None)
+    if n_bytes is not None and n_bytes < enough and machine.release_freed_memory():
+        n_bytes = min(machine.free_memory())
+    return n_bytes

@@ -266,9 +266,9 @@ def _broadcast_to_rows(parameter: Tensor | None, dim: int | None, n_axes: int) -
     """A parameter with axes of one between the trial and the features; one that all trials share as it is."""
     if parameter is None or dim is None:
         return parameter
-    own = parameter.movedim(dim, 0)
-    unit_axes = (1,) * (n_axes - own.dim())
-    return own.reshape(own.shape[0], *unit_axes, *own.shape[1:])
+    stacked = parameter.movedim(dim, 0)
+    unit_axes = (1,) * (n_axes - stacked.dim())
+    return stacked.reshape(stacked.shape[0], *unit_axes, *stacked.shape[1:])
 
 
 def _normalise_together(
@@ -328,8 +328,8 @@ def with_trial_axis(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[s
     stacked = {}
     for key, tensor in weights.items():
         owner, name = _owner(network, key)
-        known = getattr(owner, name, None)
-        if known is None or tensor.dim() == known.dim():
+        parameter = getattr(owner, name, None)
+        if parameter is None or tensor.dim() == parameter.dim():
             stacked[key] = tensor
         elif isinstance(owner, StackedLinear):
             stacked[key] = tensor.T[None] if name == "weight" else tensor[None, None]

@@ -41,9 +41,9 @@ class CorruptionSource(TrainingRows):
         super().__init__(table, rows, roster)
         self.n_rows = len(self)
         self._encoder = encoder
-        # Computed when they are first asked for, and kept for all trials, stopped ones too.
+        # Computed on first use, and kept for all trials, including those that have stopped.
         self._edges: dict[int, Tensor] = {}
-        self._kept: dict[tuple[tuple[str, ...], str], Tensor] = {}
+        self._keep_masks: dict[tuple[tuple[str, ...], str], Tensor] = {}
 
     @property
     def columns(self) -> Columns:
@@ -55,12 +55,12 @@ class CorruptionSource(TrainingRows):
         if not corruption.keep:
             return None
         key = (tuple(corruption.keep), corruption.space)
-        if key not in self._kept:
+        if key not in self._keep_masks:
             features = self._table.places(corruption.keep, "corruption.keep")
             owners = range(self.columns.n_features) if corruption.space == "raw" else self.columns.owners
             mask = [owner in features for owner in owners]
-            self._kept[key] = torch.tensor(mask, device=self._table.device)
-        return self._kept[key]
+            self._keep_masks[key] = torch.tensor(mask, device=self._table.device)
+        return self._keep_masks[key]
 
     def cells(self, positions: Tensor) -> Tensor:
         n_features = self._table.n_features
@@ -98,10 +98,10 @@ class CorruptionSource(TrainingRows):
     def _bin_edges(self, n_bins: int) -> Tensor:
         """The smallest number of each bin but the first, ``(T, M_numeric, n_bins - 1)``."""
         chunks = [self._numbers(chunk) for chunk in self.chunks(MEAN_CHUNK)]
-        ordered = torch.cat(chunks, dim=1).sort(dim=1).values
-        bins = torch.arange(1, n_bins, device=ordered.device)
+        sorted_numbers = torch.cat(chunks, dim=1).sort(dim=1).values
+        bins = torch.arange(1, n_bins, device=sorted_numbers.device)
         firsts = self.n_rows * bins // n_bins
-        return ordered[:, firsts].mT.contiguous()
+        return sorted_numbers[:, firsts].mT.contiguous()
 
     def _numbers(self, raw: Tensor) -> Tensor:
         """The numeric columns of raw rows ``(T, N, M)``: ``(T, N, M_numeric)``."""
@@ -138,19 +138,19 @@ class WithGaps(Selection):
 
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         n_without_gaps = self.chosen[-1] + 1
-        alone = self.selection.mask(rate, n_rows, n_without_gaps, random)
-        return alone[..., torch.tensor(self.chosen, device=alone.device)]
+        mask = self.selection.mask(rate, n_rows, n_without_gaps, random)
+        return mask[..., torch.tensor(self.chosen, device=mask.device)]
 
 
-def check_shape(part: Any, what: str, found: Tensor, wanted: Tensor) -> None:
+def check_shape(part: Any, role: str, tensor: Tensor, rows: Tensor) -> None:
     """Refuse a tensor of a part that has another shape than its rows.
 
     Raises:
         UsageError: names the part and both shapes.
     """
-    if found.shape != wanted.shape:
+    if tensor.shape != rows.shape:
         raise UsageError(
-            f"{part.name} gives {what} of the shape {tuple(found.shape)} for rows of the shape {tuple(wanted.shape)}; "
+            f"{part.name} gives {role} of the shape {tuple(tensor.shape)} for rows of the shape {tuple(rows.shape)}; "
             "give one of their shape, whatever the number of rows is."
         )
 
@@ -161,10 +161,10 @@ def corrupt(
     """The view of rows ``x (..., N, M)`` and the mask of its selected features, without the columns that it keeps."""
     view, mask = corruption(x, source, random, selection)
     check_shape(corruption, "a view", view, x)
-    kept = source.kept(corruption)
-    if kept is None:
+    is_kept = source.kept(corruption)
+    if is_kept is None:
         return view, mask
-    return torch.where(kept, x, view), mask & ~kept
+    return torch.where(is_kept, x, view), mask & ~is_kept
 
 
 class BatchRows:
@@ -181,12 +181,12 @@ class BatchRows:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         if corruption.space == "raw":
             view, _ = corrupt(corruption, self._raw, self._source, self.random, selection)
-            # A value that is drawn may be the one that was there: the mask tells what changed, not what was selected.
-            changed = view != self._raw
+            # A drawn value may equal the one that it replaces, so the mask holds what changed, not what was selected.
+            is_changed = view != self._raw
             if self.columns.gaps:
                 # NaN differs from itself, but a gap that another gap replaces has not changed.
-                changed &= ~(view.isnan() & self._raw.isnan())
-            return self._source.encode(view), changed
+                is_changed &= ~(view.isnan() & self._raw.isnan())
+            return self._source.encode(view), is_changed
 
         if self.columns.gaps:
             selection = WithGaps(selection, self.columns.chosen)
@@ -233,17 +233,17 @@ class PretextTask:
         # One pass of all inputs together costs less than a pass for each.
         inputs = torch.cat(views.inputs, dim=1)
         n_inputs = len(views.inputs)
-        embedded = self._embed(inputs)
-        outputs = self._outputs(embedded, n_inputs)
+        embeddings = self._embed(inputs)
+        outputs = self._outputs(embeddings, n_inputs)
         group_losses = []
         for group in _trial_groups(outputs, views.targets):
             group_losses.append(self.pretext.compute_loss(*group))
-        losses = _joined(group_losses)
+        losses = _join(group_losses)
         if self.classifier is None:
             return losses
         # The classifier takes the embeddings, so f runs once for both losses.
         n_rows = batch.x.shape[1]
-        first_input = embedded[:, :n_rows]
+        first_input = embeddings[:, :n_rows]
         return self.pretext.with_labels(losses, self.classifier.losses(first_input, batch))
 
     def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
@@ -258,7 +258,7 @@ class PretextTask:
         return views
 
     def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
-        """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
+        """Mean loss, and with ``error`` the error rate, over mini-batches evaluated one by one, ``(T,)`` each."""
         n_passes = len(views.targets)
         outputs_by_input = []
         for x, n_parts in zip(views.inputs, views.parts, strict=True):
@@ -275,19 +275,19 @@ class PretextTask:
             values = []
             for pass_outputs, targets in zip(passes, views.targets, strict=True):
                 groups = _trial_groups(pass_outputs, targets)
-                values.append(_joined([measure(*group) for group in groups]))
+                values.append(_join([measure(*group) for group in groups]))
             # Passes are stacked last, so that the number of trials does not decide the order of the sum.
             means[name] = torch.stack(values, dim=-1).mean(-1)
         return means
 
     def _embed(self, x: Tensor) -> Tensor:
         """The embeddings by f of encoded rows ``(T, N, D)``: ``(T, N, E)``."""
-        embedded: Tensor = self.encoder.body(x)
-        return embedded
+        embeddings: Tensor = self.encoder.body(x)
+        return embeddings
 
-    def _outputs(self, embedded: Tensor, n: int) -> tuple[Any, ...]:
+    def _outputs(self, embeddings: Tensor, n: int) -> tuple[Any, ...]:
         """The outputs of g for each of ``n`` inputs, from their embeddings ``(T, n * N, E)``."""
-        out = self.head(embedded)
+        out = self.head(embeddings)
         if isinstance(out, tuple):
             # g has several heads: one tuple of outputs for each input.
             parts = [part.chunk(n, dim=1) for part in out]
@@ -303,10 +303,10 @@ class LabelHead(nn.Module):
         self.head = head
         self._target = target
 
-    def losses(self, embedded: Tensor, batch: "Batch") -> Tensor:
+    def losses(self, embeddings: Tensor, batch: "Batch") -> Tensor:
         """The target's loss on embeddings ``(T, N, E)`` of a batch, of which rows without a label weigh nothing."""
         assert batch.targets is not None
-        return self._target.loss(self.head(embedded), batch.targets, batch.weights)
+        return self._target.loss(self.head(embeddings), batch.targets, batch.weights)
 
 
 def _trial_groups(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -326,27 +326,27 @@ def _trial_groups(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         yield _replaced(arguments, parts)
 
 
-def _joined(losses: list[Tensor]) -> Tensor:
+def _join(losses: list[Tensor]) -> Tensor:
     """The losses ``(T,)`` of all trials, from those of groups."""
     # A copy of the only group would be one more node of the graph in each step.
     return losses[0] if len(losses) == 1 else torch.cat(losses)
 
 
-def _tensors(nested: Any) -> list[Tensor]:
+def _tensors(tree: Any) -> list[Tensor]:
     """All tensors in tuples of tuples, in their order."""
-    if isinstance(nested, Tensor):
-        return [nested]
+    if isinstance(tree, Tensor):
+        return [tree]
     tensors = []
-    for part in nested:
+    for part in tree:
         tensors += _tensors(part)
     return tensors
 
 
-def _replaced(nested: Any, by_id: Mapping[int, Tensor]) -> Any:
+def _replaced(tree: Any, by_id: Mapping[int, Tensor]) -> Any:
     """The same tuples of tuples, with another tensor in place of each, looked up by its ``id``."""
-    if isinstance(nested, Tensor):
-        return by_id[id(nested)]
-    return tuple(_replaced(part, by_id) for part in nested)
+    if isinstance(tree, Tensor):
+        return by_id[id(tree)]
+    return tuple(_replaced(part, by_id) for part in tree)
 
 
 @dataclass(frozen=True)
@@ -371,7 +371,7 @@ class StaticViews:
         parts = []
         for same_input in zip(*(views.inputs for views in passes), strict=True):
             first = same_input[0]
-            if all(each is first for each in same_input):
+            if all(view is first for view in same_input):
                 inputs.append(first)
                 parts.append(1)
             else:
@@ -385,8 +385,8 @@ class StaticViews:
 
     def of(self, staying: Tensor) -> "StaticViews":
         """The views of the trials at these positions. A tensor that occurs several times stays shared."""
-        kept = {key: tensor[staying] for key, tensor in self._distinct().items()}
-        return StaticViews(_replaced(self.inputs, kept), self.parts, _replaced(self.targets, kept))
+        tensors = {key: tensor[staying] for key, tensor in self._distinct().items()}
+        return StaticViews(_replaced(self.inputs, tensors), self.parts, _replaced(self.targets, tensors))
 
     def flattened(self) -> tuple[list[Any], tuple[int, ...]]:
         """The tensors as a tree, and the rest."""
@@ -420,7 +420,7 @@ class ValidationSet:
         self._n_passes = n_passes
         # Views with learnt values change with the network.
         self._keeps = not task.pretext.learns_missing_values
-        self._kept: list[StaticViews] = []
+        self._cached_views: list[StaticViews] = []
         self._next = 0
 
     def start(self) -> None:
@@ -430,8 +430,8 @@ class ValidationSet:
 
     def views(self, raw: Tensor) -> StaticViews:
         """The views of the next mini-batch, whose raw rows are ``(T, N, M)``."""
-        if self._next < len(self._kept):
-            views = self._kept[self._next]
+        if self._next < len(self._cached_views):
+            views = self._cached_views[self._next]
         else:
             views = self._task.validation_views(raw, self._random, self._n_passes)
             self._keep(views)
@@ -442,11 +442,11 @@ class ValidationSet:
         """Keep views for the next validation, or none at all once they need too much memory."""
         if not self._keeps:
             return
-        self._kept.append(views)
-        if sum(each.n_bytes for each in self._kept) > VIEWS_BYTES:
+        self._cached_views.append(views)
+        if sum(batch_views.n_bytes for batch_views in self._cached_views) > VIEWS_BYTES:
             self._keeps = False
-            self._kept.clear()
+            self._cached_views.clear()
 
     def let_leave(self, staying: Tensor) -> None:
         """Keep only the trials at these positions."""
-        self._kept = [views.of(staying) for views in self._kept]
+        self._cached_views = [views.of(staying) for views in self._cached_views]

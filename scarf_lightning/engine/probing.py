@@ -73,7 +73,7 @@ class Embedded:
 
     Attributes:
         train, labels: of the labelled training rows, ``(n, E)`` and ``(n,)``.
-        held, held_labels: of the rows that judge.
+        held, held_labels: of the held-out rows.
         views: of two views of the first of these, ``(N, E)`` each; None for a pretext that makes no two.
         has_classes: labels are classes, and not numbers.
     """
@@ -87,7 +87,7 @@ class Embedded:
 
     def measured(self, neighbours: int) -> dict[str, float]:
         """The measures by their names, see `Probing`."""
-        # Scikit-learn takes a second to import, and few cells ask for it.
+        # Scikit-learn takes a second to import, and few cells need it.
         from sklearn.linear_model import LogisticRegression, Ridge
         from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
         from sklearn.pipeline import make_pipeline
@@ -100,7 +100,7 @@ class Embedded:
             linear, nearest = Ridge(), KNeighborsRegressor(k)
         measures = {"effective_rank": effective_rank(self.held)}
         for name, model in (("linear", make_pipeline(StandardScaler(), linear)), ("knn", nearest)):
-            # A logistic regression wants two classes.
+            # A logistic regression needs two classes.
             if self.has_classes and len(np.unique(self.labels)) == 1:
                 measures[name] = float(np.mean(self.held_labels == self.labels[0]))
             else:
@@ -119,7 +119,7 @@ class Probing:
       Bengio, 2017, https://arxiv.org/abs/1610.01644); R² of a ridge regression if the target is a number.
     - ``knn``: the same of the nearest neighbours, which count alike (Wu et al., 2018, https://arxiv.org/abs/1805.01978,
       weighs them).
-    - ``effective_rank``: of the rows that judge, see `effective_rank`.
+    - ``effective_rank``: of the held-out rows, see `effective_rank`.
     - ``alignment``, ``uniformity``: of two views of these rows, if the pretext makes two; see `alignment` and
       `uniformity`.
 
@@ -154,15 +154,15 @@ class Probing:
         self._neighbours = neighbours
 
     def validation_measures(self) -> dict[str, NDArray[np.float64]]:
-        """The measures by their names, ``(A,)`` each for the A trials still here; validation rows judge."""
-        return self._measured(self._data.validation, self._data.validation_labels)
+        """The measures by their names, ``(A,)`` each for the A trials still here, on the validation rows."""
+        return self._measure(self._data.validation, self._data.validation_labels)
 
     def test_measures(self) -> dict[str, NDArray[np.float64]]:
-        """The same; test rows judge."""
-        return self._measured(self._data.test, self._labels[self._data.test])
+        """The same on the test rows."""
+        return self._measure(self._data.test, self._labels[self._data.test])
 
     @torch.no_grad()
-    def _measured(self, rows: NDArray[np.int64], labels: Labels) -> dict[str, NDArray[np.float64]]:
+    def _measure(self, rows: NDArray[np.int64], labels: Labels) -> dict[str, NDArray[np.float64]]:
         with as_it_is(self._module):
             self._module.eval()
             train, held = self._embed(self._data.labelled), self._embed(rows)
@@ -171,8 +171,8 @@ class Probing:
         measures: dict[str, list[float]] = {}
         for place, trial in enumerate(self._module.roster.positions):
             pair = None if views is None else (views[0][place], views[1][place])
-            embedded = Embedded(train[place], self._data.labels[trial], held[place], labels[trial], pair, has_classes)
-            for name, value in embedded.measured(self._neighbours).items():
+            embeddings = Embedded(train[place], self._data.labels[trial], held[place], labels[trial], pair, has_classes)
+            for name, value in embeddings.measured(self._neighbours).items():
                 measures.setdefault(name, []).append(value)
         return {name: np.array(values) for name, values in measures.items()}
 
@@ -182,14 +182,14 @@ class Probing:
         return self._table.rows(torch.from_numpy(rows[roster.positions]).to(self._table.device), roster)
 
     def _embed(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
-        chunks = [self._module.encoder(each) for each in torch.split(self._raw(rows), EVALUATION_ROWS, dim=1)]
+        chunks = [self._module.encoder(chunk) for chunk in torch.split(self._raw(rows), EVALUATION_ROWS, dim=1)]
         return _host_tensor(torch.cat(chunks, dim=1))
 
     def _views(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
         inputs = self._module.views_of(self._raw(rows), self._random())
         if len(inputs) != 2:
             return None
-        first, second = (_host_tensor(self._module.encoder.body(each)) for each in inputs)
+        first, second = (_host_tensor(self._module.encoder.body(view)) for view in inputs)
         return first, second
 
 

@@ -116,13 +116,13 @@ class StackData:
     def examples(self, rows: NDArray[np.int64], targets: NDArray[np.generic]) -> Examples:
         """Rows ``(T, n)`` with labels ``(T, n)`` or predictions ``(T, n, ...)`` as targets, on the device."""
         device, dtype = self.hardware.device, self.hardware.dtype
-        encoded = torch.from_numpy(self.table.target.encode(targets, self.data.preprocessing.target))
+        encoded_targets = torch.from_numpy(self.table.target.encode(targets, self.data.preprocessing.target))
         # Class numbers stay integers.
-        encoded = encoded.to(device, dtype if encoded.is_floating_point() else None)
+        encoded_targets = encoded_targets.to(device, dtype if encoded_targets.is_floating_point() else None)
         weights = None
         if self.table.weights is not None:
             weights = torch.from_numpy(self.table.weights[rows]).to(device, dtype)
-        return Examples(self.on_device(rows), encoded, weights)
+        return Examples(self.on_device(rows), encoded_targets, weights)
 
     def row_weights(self, class_weight: str = "none") -> NDArray[np.float64] | None:
         """Weights of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
@@ -132,8 +132,8 @@ class StackData:
         if class_weight == "none":
             return weights
         labels = self.data.labels
-        balanced = self.table.target.balanced(labels, torch.from_numpy(labels)).numpy()
-        return balanced if weights is None else balanced * weights
+        balanced_weights = self.table.target.balanced(labels, torch.from_numpy(labels)).numpy()
+        return balanced_weights if weights is None else balanced_weights * weights
 
     def raw(self, rows: NDArray[np.int64]) -> Tensor:
         """``rows`` ``(T, n)`` imputed and scaled, ``(T, n, M)``, on the device."""
@@ -142,8 +142,8 @@ class StackData:
     def encoded(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """``rows`` ``(T, n)`` imputed, scaled and one-hot encoded, ``(T, n, D)``, for models that are no networks."""
         one_hot = self._one_hot.to(self.hardware.device)
-        encoded: NDArray[np.float64] = one_hot(self.raw(rows)).double().cpu().numpy()
-        return encoded
+        features: NDArray[np.float64] = one_hot(self.raw(rows)).double().cpu().numpy()
+        return features
 
     def on_device(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self.hardware.device)
@@ -154,10 +154,10 @@ class StackData:
     def _training_rows(self, position: int) -> Tensor:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
         # Trial by trial: the encoded rows of all trials at once may not fit into the memory.
-        alone = self.of([position])
-        raw = alone.raw(self.data.train[[position]])[0]
-        encoded: Tensor = self._one_hot(raw.cpu())
-        return encoded
+        trial_stack = self.of([position])
+        raw = trial_stack.raw(self.data.train[[position]])[0]
+        encoded_rows: Tensor = self._one_hot(raw.cpu())
+        return encoded_rows
 
     @property
     def _one_hot(self) -> OneHot:
@@ -166,11 +166,11 @@ class StackData:
 
     def _training_targets(self, position: int) -> Tensor:
         """The encoded labels that training sees of the trial at a position."""
-        encoded = self.table.target.encode(self.data.labels, self.data.preprocessing.target)
-        return torch.from_numpy(encoded[position])
+        encoded_targets = self.table.target.encode(self.data.labels, self.data.preprocessing.target)
+        return torch.from_numpy(encoded_targets[position])
 
     @cached_property
-    def _fitted(self) -> Tensor:
+    def _target_parameters(self) -> Tensor:
         """The target's parameters, fitted to the labels of each trial, float64 ``(T, K)``."""
         return torch.from_numpy(self.data.preprocessing.target).to(self.hardware.device)
 
@@ -213,13 +213,13 @@ class Stack(StackData):
         encoder = self.networks.encoder(self.trials, pretrained)
         encoder = encoder.to(self.hardware.device, self.hardware.dtype).eval()
         embeddings = self._chunked_outputs(encoder, rows).to(self.hardware.dtype)
-        embedded: NDArray[np.floating] = embeddings.cpu().numpy()
-        return embedded
+        host_embeddings: NDArray[np.floating] = embeddings.cpu().numpy()
+        return host_embeddings
 
     def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Predictions of ``rows`` ``(T, n)``: float64 probabilities ``(T, n, C)``, or numbers ``(T, n)``."""
         outputs = self.outputs(classifier, rows)
-        return self.table.target.predictions(outputs, self._fitted).cpu().numpy()
+        return self.table.target.predictions(outputs, self._target_parameters).cpu().numpy()
 
     @torch.no_grad()
     def outputs(self, classifier: Classifier, rows: NDArray[np.int64]) -> Tensor:
@@ -235,8 +235,8 @@ class Stack(StackData):
 
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
-        module, seen = Pretraining(), self.without(settings.drop)
-        seen.begin_pretraining(module, settings, pretext)
+        module, stack = Pretraining(), self.without(settings.drop)
+        stack.begin_pretraining(module, settings, pretext)
         probes = []
         if settings.probe:
             if not self.data.validation.size:
@@ -244,11 +244,11 @@ class Stack(StackData):
                     f"pretrain.probe={settings.probe} needs validation labels, and these data hold none back; use "
                     "another regime, or pretrain.probe=0, which takes the test rows at the end."
                 )
-            probes.append(EpochProbe(seen.probing(module), module, settings.probe))
+            probes.append(EpochProbe(stack.probing(module), module, settings.probe))
         return fit(
             "pretrain",
             module,
-            seen.datamodule,
+            stack.datamodule,
             trials=self.trials,
             hardware=self.hardware,
             watch=self.watch,
@@ -264,11 +264,11 @@ class Stack(StackData):
             settings, pretext: of the pre-training.
             encoder: the weights of f with which it ended.
         """
-        module, seen = Pretraining(), self.without(settings.drop)
-        seen.begin_pretraining(module, settings, pretext)
+        module, stack = Pretraining(), self.without(settings.drop)
+        stack.begin_pretraining(module, settings, pretext)
         load_state(module.encoder, dict(encoder))
         module.to(self.hardware.device, self.hardware.dtype)
-        return seen.probing(module).test_measures()
+        return stack.probing(module).test_measures()
 
     def probing(self, module: Pretraining, neighbours: int = NEIGHBOURS) -> Probing:
         """Measures the frozen embeddings of a pre-training whose module `begin_pretraining` has built."""
@@ -398,7 +398,7 @@ class Stack(StackData):
             source,
             random,
             target=self.table.target,
-            fitted=self._fitted,
+            target_parameters=self._target_parameters,
             truth=self.data.validation_labels,
             roster=roster,
             settings=settings,

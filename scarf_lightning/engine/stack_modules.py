@@ -78,15 +78,15 @@ class StackModule(nn.Module, ABC):
         """Training loss of each trial, ``(T,)``."""
 
     @abstractmethod
-    def validation_metrics(self, given: Any) -> dict[str, Tensor]:
+    def validation_metrics(self, tensors: Any) -> dict[str, Tensor]:
         """Means over the rows of a mini-batch, ``(T,)`` each: ``loss``, ``error`` or both.
 
         Args:
-            given: tensors, as `validation_tensors` gives them.
+            tensors: what `validation_tensors` returns.
         """
 
     def validation_tensors(self, batch: Batch) -> Any:
-        """What `validation_metrics` takes of a mini-batch, as a tree of tensors."""
+        """The arguments of `validation_metrics` for a mini-batch, as a tree of tensors."""
         return batch.x, batch.targets
 
     @property
@@ -165,13 +165,13 @@ class StackModule(nn.Module, ABC):
                 groups[is_fused, rates].append(parameter)
 
         # A fixed order, so that the groups do not depend on the order of the layers.
-        ordered = []
+        optimizer_groups = []
         for is_fused, rates in sorted(groups, reverse=True):
             # Plain numbers, which a checkpoint may hold.
             factors = {"learning": rates.learning, "decay": rates.decay}
             kernel = {"fused": is_fused, "capturable": is_cuda}
-            ordered.append({"params": groups[is_fused, rates], **kernel, **factors})
-        return ordered
+            optimizer_groups.append({"params": groups[is_fused, rates], **kernel, **factors})
+        return optimizer_groups
 
     def _effective_rates(self, owner: nn.Module, name: str) -> Rates:
         """The factors of a parameter, with a decay of 0 if the settings spare it."""
@@ -187,7 +187,7 @@ class StackModule(nn.Module, ABC):
         learning_rate = learning_rate * warmth(step, settings.warmup_steps)
         weight_decay = settings.weight_decay * self.level(settings.weight_decay_schedule, step)
         for group in optimizer.param_groups:
-            # Groups of a callback or of an optimiser of one's own keep their rates.
+            # Groups of a callback or of a user's optimiser keep their rates.
             if "learning" in group:
                 _put(group, "lr", learning_rate * group["learning"])
                 decay = "tensor_decay" if "tensor_decay" in group else "weight_decay"
@@ -235,11 +235,11 @@ class StackModule(nn.Module, ABC):
                 ".mean(dim=(-2, -1))."
             )
         # Batches differ in size, and a mean of their means would count the rows of a small one for more.
-        weighted = values.double() * n_rows
+        total = values.double() * n_rows
         if name in self._sums:
             # Those of a checkpoint lie on the host.
-            weighted = self._sums[name].to(weighted.device) + weighted
-        self._sums[name] = weighted
+            total = self._sums[name].to(total.device) + total
+        self._sums[name] = total
         self._counts[name] += n_rows
 
 
@@ -292,7 +292,7 @@ def warmth(step: int, warmup_steps: int) -> float:
 
 
 def _put(holder: dict[str, Any], name: str, value: float) -> None:
-    """Replace a number, or the value of the tensor that stands for it."""
+    """Replace a number, or the value of the tensor that holds it."""
     if isinstance(holder[name], Tensor):
         holder[name].fill_(value)
     else:
@@ -305,9 +305,9 @@ class TensorDecayAdam(torch.optim.Adam):
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
-            trained = [parameter for parameter in group["params"] if parameter.grad is not None]
-            gradients = [parameter.grad for parameter in trained]
-            torch._foreach_add_(gradients, torch._foreach_mul(trained, group["tensor_decay"]))
+            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
+            gradients = [parameter.grad for parameter in parameters]
+            torch._foreach_add_(gradients, torch._foreach_mul(parameters, group["tensor_decay"]))
         return super().step(closure)
 
 
@@ -317,8 +317,8 @@ class TensorDecayAdamW(torch.optim.AdamW):
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
         for group in self.param_groups:
-            trained = [parameter for parameter in group["params"] if parameter.grad is not None]
-            torch._foreach_mul_(trained, 1 - group["lr"] * group["tensor_decay"])
+            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
+            torch._foreach_mul_(parameters, 1 - group["lr"] * group["tensor_decay"])
         return super().step(closure)
 
 
@@ -388,8 +388,8 @@ class Pretraining(StackModule):
     def validation_tensors(self, batch: Batch) -> Any:
         return self._validation_set.views(batch.x)
 
-    def validation_metrics(self, given: StaticViews) -> dict[str, Tensor]:
-        return self._task.validation(given, error=self._watches_error)
+    def validation_metrics(self, views: StaticViews) -> dict[str, Tensor]:
+        return self._task.validation(views, error=self._watches_error)
 
     def views_of(self, raw: Tensor, random: StackedGenerator) -> tuple[Tensor, ...]:
         """The encoded inputs that the pretext makes of raw rows ``(T, N, M)``, drawn from a stream of one's own."""
@@ -416,7 +416,7 @@ class Finetuning(StackModule):
         random: StackedGenerator,
         *,
         target: Target,
-        fitted: Tensor,
+        target_parameters: Tensor,
         truth: Labels,
         roster: Roster,
         settings: FinetuneSettings,
@@ -430,7 +430,7 @@ class Finetuning(StackModule):
             source: the training rows that a corruption draws from.
             random: the stream of the method's draws.
             target: gives the loss, and predictions for a metric.
-            fitted: the target's parameters, fitted to the labels of each trial, float64 ``(T, K)``.
+            target_parameters: of the target, fitted to the labels of each trial, float64 ``(T, K)``.
             truth: the labels of the validation rows, ``(T, n)``, for a metric.
             roster, settings, metric: as `begin` takes them.
         """
@@ -440,7 +440,7 @@ class Finetuning(StackModule):
         self._source = source
         self._random = random
         self._target = target
-        self._fitted = fitted
+        self._target_parameters = target_parameters
         self._truth = truth
         # The largest share of label smoothing, and its share in the current step of a schedule.
         self._smoothing = 0.0
@@ -475,11 +475,11 @@ class Finetuning(StackModule):
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         rows = BatchRows(batch.x, self._source, self._random)
-        encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
-        if encoded.shape[-1:] != rows.encoded.shape[-1:] or encoded.shape[:-2] != rows.encoded.shape[:-2]:
-            check_shape(self._supervision, "inputs", encoded, rows.encoded)
-        outputs = self.classifier.predict_encoded(encoded)
-        # A tensor is not asked for its value: the host would wait for it.
+        inputs, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
+        if inputs.shape[-1:] != rows.encoded.shape[-1:] or inputs.shape[:-2] != rows.encoded.shape[:-2]:
+            check_shape(self._supervision, "inputs", inputs, rows.encoded)
+        outputs = self.classifier.predict_encoded(inputs)
+        # A tensor's value is not read here, because the host would wait for it.
         is_smoothed = self._smoothing if isinstance(self._current_smoothing, Tensor) else self._current_smoothing
         if is_smoothed:
             targets = smoothed(targets, outputs, self._current_smoothing)
@@ -492,14 +492,14 @@ class Finetuning(StackModule):
     def parts(self) -> tuple[object, ...]:
         return (self._supervision,)
 
-    def validation_metrics(self, given: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
+    def validation_metrics(self, tensors: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
         """The means, and ``predictions`` of the rows for a metric."""
-        x, targets = given
+        x, targets = tensors
         outputs = self.classifier(x)
         metrics = self._target.validation(outputs, targets)
         if self.metric is not None:
-            fitted = self.roster.of(self._fitted)
-            metrics = metrics | {PREDICTIONS: self._target.predictions(outputs.double(), fitted)}
+            target_parameters = self.roster.of(self._target_parameters)
+            metrics = metrics | {PREDICTIONS: self._target.predictions(outputs.double(), target_parameters)}
         return metrics
 
     def tally_validation(self, metrics: dict[str, Tensor], n_rows: int) -> None:
@@ -511,8 +511,8 @@ class Finetuning(StackModule):
 
     def predictions(self, x: Tensor) -> Tensor:
         """Probabilities of classes, float64 ``(T, N, C)``, or numbers ``(T, N)``, of raw rows ``(T, N, M)``."""
-        fitted = self.roster.of(self._fitted)
-        return self._target.predictions(self.classifier(x).double(), fitted)
+        target_parameters = self.roster.of(self._target_parameters)
+        return self._target.predictions(self.classifier(x).double(), target_parameters)
 
     def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
         """The means, and the metric of each trial over all validation rows; NaN if it is not defined."""

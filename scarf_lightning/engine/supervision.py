@@ -11,7 +11,7 @@ from ..randomness import Purpose
 class Supervision:
     """Plain fine-tuning: the target's own loss on the rows as they are. A method overrides what it changes.
 
-    Leading axes of all tensors are ``...``, the trial axis in training. ``smooths_labels`` says whether the method
+    Leading axes of all tensors are ``...``, the trial axis in training. ``smooths_labels`` is true if the method
     smooths the targets by itself, in place of ``finetune.label_smoothing``.
     """
 

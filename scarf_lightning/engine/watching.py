@@ -85,7 +85,7 @@ class TrialStopping:
         self._takes_ties = settings.ties == "last"
         self._watches = settings.monitor != "none"
 
-        # The state of early stopping. These arrays keep the size T; `active` says whose entries still change.
+        # The state of early stopping. These arrays keep the size T; `active` has the positions that still change.
         self.active: NDArray[np.int64] = np.arange(n_trials)
         self.best = np.full(n_trials, np.inf)
         self.best_epochs = np.zeros(n_trials, dtype=np.int64)
@@ -101,43 +101,43 @@ class TrialStopping:
             the masks ``(A,)`` of the trials that have improved and of those that have stopped; the latter are no
             longer active.
         """
-        finite = _are_finite(metrics)
-        self.diverged[self.active] = ~finite
+        is_finite = _are_finite(metrics)
+        self.diverged[self.active] = ~is_finite
         self.epochs[self.active] += 1
         epoch = int(self.epochs[self.active[0]])
         self.curves.append(EpochCurve(epoch, self.trials[self.active], metrics))
 
-        improved = np.zeros_like(finite)
+        has_improved = np.zeros_like(is_finite)
         if not self._watches:
             # The weights of the last epoch count.
             self.best_epochs[self.active] = self.epochs[self.active]
         elif self.monitor in metrics:
             # A trial that has diverged is as bad as the start.
-            watched = np.where(finite, self.sign * metrics[self.monitor], np.inf)
-            improved = self._update_best(watched)
+            values = np.where(is_finite, self.sign * metrics[self.monitor], np.inf)
+            has_improved = self._update_best(values)
 
         is_patience_over = self.waited[self.active] >= self.longest_wait
         may_stop = self.epochs[self.active] >= self.min_epochs
-        stopped = ~finite | (is_patience_over & may_stop)
-        self.active = self.active[~stopped]
-        return improved, stopped
+        has_stopped = ~is_finite | (is_patience_over & may_stop)
+        self.active = self.active[~has_stopped]
+        return has_improved, has_stopped
 
-    def _update_best(self, watched: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _update_best(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Compare the active trials' watched numbers, smaller is better, with their best ones.
 
         Returns:
             the mask of the active trials that have improved.
         """
         best = self.best[self.active]
-        improved: NDArray[np.bool_] = watched < best
+        has_improved: NDArray[np.bool_] = values < best
         if self._takes_ties:
             # The start is infinite too, and a trial that diverges at once has not reached it again.
-            improved |= (watched == best) & np.isfinite(watched)
-        better = self.active[improved]
-        self.best[better] = watched[improved]
-        self.best_epochs[better] = self.epochs[better]
-        self.waited[self.active] = np.where(improved, 0, self.waited[self.active] + 1)
-        return improved
+            has_improved |= (values == best) & np.isfinite(values)
+        positions = self.active[has_improved]
+        self.best[positions] = values[has_improved]
+        self.best_epochs[positions] = self.epochs[positions]
+        self.waited[self.active] = np.where(has_improved, 0, self.waited[self.active] + 1)
+        return has_improved
 
 
 def _are_finite(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
@@ -170,7 +170,7 @@ class Watcher:
 
 
 Watch = Callable[[str, TrialStopping], list[Watcher]]
-"""Given a phase's name and its early stopping: watchers that show its progress."""
+"""Takes a phase's name and its early stopping, and returns watchers that show its progress."""
 
 
 class StackProgress(Watcher):
@@ -192,11 +192,11 @@ class StackProgress(Watcher):
         self._task = self._progress.add_task(phase)
         self._line = NotebookLine() if console.is_jupyter else None
         self._changes = console.is_terminal or console.is_jupyter
-        self._shown = 0.0
+        self._shown_at = 0.0
 
     def begin_fit(self, steps_per_epoch: int) -> None:
         self._steps_per_epoch = steps_per_epoch
-        self._shown = time.perf_counter()
+        self._shown_at = time.perf_counter()
         self._progress.start()
 
     def after_step(self, n_done: int) -> None:
@@ -216,11 +216,11 @@ class StackProgress(Watcher):
     def _is_due(self) -> bool:
         """True if the phase was shown long enough ago."""
         seconds = SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES
-        return time.perf_counter() - self._shown >= seconds
+        return time.perf_counter() - self._shown_at >= seconds
 
     def _show(self, epoch: float) -> None:
         """Show how far the phase is; within an epoch, ``epoch`` has a fraction."""
-        self._shown = time.perf_counter()
+        self._shown_at = time.perf_counter()
         stopping = self._stopping
         epochs = f"{epoch:.0f}" if epoch.is_integer() else f"{epoch:.2f}"
         text = f"{self._phase}: {len(stopping.active)} of {len(stopping.trials)} trials, epoch {epochs}"

@@ -115,7 +115,7 @@ def computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_stack, "fit", one_epoch)
     monkeypatch.setattr(Stack, "outputs", outputs)
     monkeypatch.setattr(Stack, "_training_rows", training_rows)
-    monkeypatch.setattr(Stack, "_fitted", torch.zeros(2, 0, dtype=torch.float64))
+    monkeypatch.setattr(Stack, "_target_parameters", torch.zeros(2, 0, dtype=torch.float64))
 
 
 @pytest.fixture(params=[DEVICE, pytest.param("cuda", marks=pytest.mark.gpu)])
