@@ -17,4 +17,4 @@ def to_markdown(table: Table) -> str:
 
 def markdown(text: str) -> str:
     """Text in which Markdown, and a pipe table, see nothing but text."""
-    return escaped(" ".join(text.splitlines()), kept="").translate(SIGNS)
+    return escaped(" ".join(text.splitlines()), allowed="").translate(SIGNS)

@@ -15,7 +15,7 @@ class UsageError(ValueError):
 
 
 class NoSubjectError(UsageError):
-    """A report was asked for without ``sweeps=`` or ``results=``."""
+    """A report names neither ``sweeps=`` nor ``results=``."""
 
     def __init__(self) -> None:
         super().__init__("Name what the report is of: sweeps=NAME, or results=FOLDER.")
@@ -78,7 +78,7 @@ def require(package: str, what: str) -> None:
 
     Args:
         package: its module; the extra that brings it has its name, or is in `EXTRAS`.
-        what: needs it, as the message begins: ``method=xgboost``, or a file.
+        what: what needs it, with which the message begins: ``method=xgboost``, or a file.
 
     Raises:
         UsageError: it is not installed; the message has the command that installs it.
@@ -162,7 +162,7 @@ def unknown_name(
     *,
     hint: str | None = None,
     full_list: str = "",
-    shown: Callable[[str], str] = str,
+    write: Callable[[str], str] = str,
 ) -> str:
     """A refusal of a name that does not exist: the fault, what may be meant, and last the names that there are.
 
@@ -173,25 +173,27 @@ def unknown_name(
         where: the subject of the list, as "the options of loss".
         hint: a question or sentence; None asks about the known name that is most like ``name``.
         full_list: a command that lists all names, if there is one.
-        shown: how a name is written, such as ``repr`` for one that may hold a comma.
+        write: how a name is written, such as ``repr`` for one that may hold a comma.
 
     >>> unknown_name("loss=infonse is unknown", "infonse", ["infonce", "barlow_twins"], "the losses")
     'loss=infonse is unknown. Did you mean infonce? The losses are: infonce, barlow_twins.'
     """
     names = list(dict.fromkeys(known))
-    question = did_you_mean(name, names, shown) if hint is None else hint
-    listed = ", ".join(map(shown, names[:MOST_LISTED])) or "none"
+    question = did_you_mean(name, names, write) if hint is None else hint
+    name_list = ", ".join(map(write, names[:MOST_LISTED])) or "none"
     if len(names) > MOST_LISTED:
-        listed += f", and {len(names) - MOST_LISTED:,} more" + (f"; {full_list} lists them" if full_list else "")
-    return " ".join(filter(None, (f"{fault}.", question, f"{capitalised(where)} are: {listed}.")))
+        name_list += f", and {len(names) - MOST_LISTED:,} more" + (f"; {full_list} lists them" if full_list else "")
+    return " ".join(filter(None, (f"{fault}.", question, f"{capitalised(where)} are: {name_list}.")))
 
 
-def did_you_mean(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """A question about the known name that is meant or most like this one; or nothing."""
+def did_you_mean(name: str, known: Iterable[str], write: Callable[[str], str] = str) -> str:
+    """A question that offers the known name most like this one, or its synonym; empty if there is none."""
     options = list(known)
-    # In whatever case.
-    folded = {each.casefold().strip(): each for each in options}
-    near = get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.7)
+    # Capitals make no difference.
+    originals = {each.casefold().strip(): each for each in options}
+    near = get_close_matches(name.casefold().strip(), originals, n=1, cutoff=0.7)
     # Other tools may use the name for it.
-    meant = [each for each in options if each in (name, SYNONYMS.get(name.lower()))] or [folded[each] for each in near]
-    return f"Did you mean {shown(meant[0])}?" if meant else ""
+    matches = [each for each in options if each in (name, SYNONYMS.get(name.lower()))] or [
+        originals[each] for each in near
+    ]
+    return f"Did you mean {write(matches[0])}?" if matches else ""

@@ -102,7 +102,7 @@ def level_interval(mean: float, error: float, freedom: float, bounds: tuple[floa
     lowest, highest = bounds
     width = highest - lowest
     share = (mean - lowest) / width if math.isfinite(width) else math.nan
-    # A mean on a bound is no share of rows that has an error, and neither has one without bounds.
+    # Wilson's interval needs two finite bounds, a mean strictly between them and a positive error.
     if not 0 < share < 1 or not error > 0:
         return student_interval(mean, error, freedom, bounds)
     n_rows = share * (1 - share) / (error / width) ** 2
@@ -160,8 +160,8 @@ def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, fl
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them, from the columns of
     these names; those of the paper's splits if no trial has one."""
     # Rows of an earlier version have None, NaN or no such column.
-    known = [[size for size in sizes.get(name, ()) if size and size > 0] for name in SIZES]
-    if not all(known):
+    columns = [[size for size in sizes.get(name, ()) if size and size > 0] for name in SIZES]
+    if not all(columns):
         return TEST_TO_TRAIN, 1.0, None
-    n_test, n_train, n_labelled = map(median, known)
+    n_test, n_train, n_labelled = map(median, columns)
     return n_test, n_train, n_labelled

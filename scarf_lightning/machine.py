@@ -54,15 +54,15 @@ def free_memory() -> Iterator[int]:
         if line.startswith("MemAvailable:"):
             yield 1024 * int(line.split()[1])
     for group in control_groups():
-        most, taken = number(group / "memory.max"), number(group / "memory.current")
-        if most is None or taken is None:
+        limit, usage = number(group / "memory.max"), number(group / "memory.current")
+        if limit is None or usage is None:
             continue
         # The kernel drops unused pages of files before it refuses memory.
-        cached = 0
+        file_cache = 0
         for line in lines(group / "memory.stat"):
             if line.startswith("inactive_file "):
-                cached += int(line.split()[1])
-        yield max(0, most - taken + cached)
+                file_cache += int(line.split()[1])
+        yield max(0, limit - usage + file_cache)
 
 
 def end_openmp_threads() -> None:
@@ -72,15 +72,15 @@ def end_openmp_threads() -> None:
     several threads would wait for them for ever. A library that is too old keeps them.
     """
     # Packages bring a library each.
-    for loaded in threadpool_info():
-        if loaded["user_api"] == "openmp":
-            library = ctypes.CDLL(loaded["filepath"])
+    for entry in threadpool_info():
+        if entry["user_api"] == "openmp":
+            library = ctypes.CDLL(entry["filepath"])
             if hasattr(library, "omp_pause_resource_all"):
                 library.omp_pause_resource_all(OMP_PAUSE_SOFT)
 
 
 def c_function(name: str) -> Callable[..., int] | None:
-    """A function of the C library; None where that has none of this name, as musl and macOS lack those of glibc."""
+    """A function of the C library; None if the library lacks it, as musl and macOS lack those of glibc."""
     try:
         return getattr(ctypes.CDLL(None), name, None)
     # Windows has no library of the process itself.

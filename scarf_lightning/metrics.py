@@ -142,9 +142,9 @@ def register(new: Metric) -> Metric:
     Raises:
         UsageError: we have a metric of that name.
     """
-    known = _registered.get(new.name)
+    existing = _registered.get(new.name)
     # Ours cannot be replaced: results of one name must have one meaning.
-    if known is not None and known.function.__module__ == __name__:
+    if existing is not None and existing.function.__module__ == __name__:
         raise UsageError(f"A metric {new.name} exists; give yours another name.")
     _registered[new.name] = new
     return new
@@ -361,15 +361,17 @@ def spearman(predictions: Floats, labels: Labels) -> float:
     >>> round(spearman(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 3.0])), 3)
     0.866
     """
-    given = ranks(predictions)
-    given -= given.mean()
-    truth = ranks(labels)
-    truth -= truth.mean()
-    if not truth.any():
+    prediction_ranks = ranks(predictions)
+    prediction_ranks -= prediction_ranks.mean()
+    label_ranks = ranks(labels)
+    label_ranks -= label_ranks.mean()
+    if not label_ranks.any():
         return math.nan
-    if not given.any():
+    if not prediction_ranks.any():
         return 0.0
-    return float((given * truth).sum() / math.sqrt((given**2).sum() * (truth**2).sum()))
+    return float(
+        (prediction_ranks * label_ranks).sum() / math.sqrt((prediction_ranks**2).sum() * (label_ranks**2).sum())
+    )
 
 
 def ranks(values: Floats, method: str = "average") -> Floats:
@@ -381,7 +383,7 @@ def ranks(values: Floats, method: str = "average") -> Floats:
     >>> ranks(np.array([0.5, 0.1, 0.5]))
     array([2.5, 1. , 2.5])
     """
-    # Of a trial that diverged nothing is known.
+    # A trial that diverged has no predictions.
     if np.isnan(values).any():
         return values * np.nan
     if values.ndim > 1:
@@ -394,7 +396,7 @@ def ranks(values: Floats, method: str = "average") -> Floats:
 
 
 def _counts(probabilities: Floats, labels: Labels) -> Floats:
-    """For each class the rows that are of it, those predicted to be, and those that are both: ``(3, C)``."""
+    """For each class the number of its rows, of rows predicted as it, and of rows that are both: ``(3, C)``."""
     n_classes = probabilities.shape[1]
     predicted = probabilities.argmax(axis=1)
     right = labels[labels == predicted]

@@ -52,12 +52,12 @@ class Roster:
         self.positions = [self.positions[position] for position in positions]
         self.index = torch.tensor(self.positions, device=self.index.device)
 
-    def of(self, stacked: Tensor) -> Tensor:
-        """The part of ``stacked`` ``(T, ...)`` that belongs to the trials still here, ``(A, ...)``."""
+    def of(self, tensor: Tensor) -> Tensor:
+        """The part of ``tensor`` ``(T, ...)`` that belongs to the trials still here, ``(A, ...)``."""
         # An index would copy the tensor, which is not needed as long as all trials train.
         if len(self) == self._n_trials:
-            return stacked
-        return stacked[self.index]
+            return tensor
+        return tensor[self.index]
 
 
 class Purpose(StrEnum):
@@ -117,7 +117,7 @@ class Streams:
 
 
 DrawnBy = Callable[["StackedGenerator", Callable[[], Tensor]], Tensor]
-"""Gives the numbers of a draw, in the place of a stream; it may make the draw by calling what it gets."""
+"""Returns the numbers of a draw instead of a stream. It may call the function that it gets to draw them."""
 _drawn_by: DrawnBy | None = None
 
 
@@ -159,8 +159,8 @@ def _fill(kind: Kind, out: Tensor, generator: torch.Generator) -> None:
 class StackedGenerator:
     """One torch generator for each trial.
 
-    Every draw has leading axes in front of the shape that is asked for: the trial axis, unless ``leading`` says
-    otherwise. So a part that draws ``random.uniform(N, M)`` gets numbers for each of its rows ``x (..., N, M)``.
+    Every draw has leading axes in front of the requested shape: the trial axis, unless ``leading`` names
+    others. So a part that draws ``random.uniform(N, M)`` gets numbers for each of its rows ``x (..., N, M)``.
 
     Draws are float32 whatever the default dtype is, so a run in float64 sees the same random numbers as one in float32.
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 WIDTH_WITHOUT_TERMINAL = 160
 
-KEPT = "\n\t"
+ALLOWED = "\n\t"
 NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -55,13 +55,13 @@ def command_line(name: str, arguments: Iterable[str]) -> str:
     return f"{program(name)} {shlex.join(arguments)}".rstrip()
 
 
-def escaped(text: str, kept: str = KEPT) -> str:
+def escaped(text: str, allowed: str = ALLOWED) -> str:
     """Replace every character that a terminal would act on by Python's notation for it: ESC becomes ``\\x1b``. The
-    characters ``kept`` stay as they are: by default line feeds and tabs."""
+    characters ``allowed`` stay as they are: by default line feeds and tabs."""
 
-    def written_out(found: re.Match[str]) -> str:
-        character = found.group()
-        is_hidden = unicodedata.category(character) in HIDDEN and character not in kept
+    def written_out(match: re.Match[str]) -> str:
+        character = match.group()
+        is_hidden = unicodedata.category(character) in HIDDEN and character not in allowed
         if not is_hidden:
             return character
         return character.encode("unicode_escape").decode("ascii")
@@ -130,8 +130,8 @@ class NotebookLine:
         # IPython is there only where a notebook runs.
         from IPython.display import display
 
-        shown = {"text/plain": escaped(text)}
+        bundle = {"text/plain": escaped(text)}
         if self._handle is None:
-            self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+            self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
-            self._handle.update(shown, raw=True)
+            self._handle.update(bundle, raw=True)

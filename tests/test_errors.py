@@ -52,7 +52,7 @@ def test_a_refusal_asks_first_and_lists_last_and_of_many_names_the_first() -> No
 
     short = unknown_name("x.jiont is unknown", "jiont", KNOWN, "the parts of x")
     cut = unknown_name("optoin_31 is unknown", "optoin_31", many, "the options", full_list="scarf --help")
-    alone = unknown_name("x is unknown", "x", many, "its columns", shown=repr)
+    alone = unknown_name("x is unknown", "x", many, "its columns", write=repr)
 
     assert short == "x.jiont is unknown. Did you mean joint? The parts of x are: marginal, mean, gaussian, joint."
     assert cut.startswith("optoin_31 is unknown. Did you mean option_31? The options are: option_0, option_1, ")

@@ -28,7 +28,7 @@ class Column:
         categories: the strings that the codes stand for; None for a numeric column.
         declared: the same strings in the order of the source, as in the header of an ARFF file, if it has one. Not part
             of the data's identity.
-        indicators: how many of the first codes become an indicator, see `Encoding`. None stands for all; 0 means that
+        indicators: how many of the first codes become an indicator, see `Encoding`. None means all; 0 means that
             the codes are used as numbers.
         has_gaps: whether a value was missing when the table was made. Not part of the data's identity.
         tells_gaps: whether networks see which values are missing: as the last category, or in a column of 0 and 1 that
@@ -127,11 +127,11 @@ class Coded:
         return Coded(codes[self.codes], list(distinct))
 
     def sorted_codes(self) -> tuple[Floats, tuple[str, ...]]:
-        """The spelled values in natural order, and before them their codes ``(n,)``, NaN where missing."""
-        spelled = list(map(spell, self.distinct))
-        order = sorted_naturally(spelled)
+        """The codes of the values ``(n,)``, NaN where missing, and the values as text in natural order."""
+        texts = list(map(spell, self.distinct))
+        order = sorted_naturally(texts)
         code_of = {text: float(code) for code, text in enumerate(order)}
-        return self.spread([code_of[text] for text in spelled]), order
+        return self.spread([code_of[text] for text in texts]), order
 
 
 def is_numeric(column: "pd.Series[Any]") -> bool:

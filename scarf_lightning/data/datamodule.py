@@ -132,14 +132,14 @@ class StackDataModule(pl.LightningDataModule):
         return Batch(self.table.rows(examples.rows, self.roster), examples.targets, examples.weights)
 
     def _epochs(self) -> Iterator[Iterator[Batch]]:
-        """One epoch after the other. Each mini-batch is fetched when it is asked for."""
+        """One epoch after the other. Each mini-batch is fetched when Lightning needs it."""
         while True:
             yield map(self.fetch, self.training_examples())
 
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in a random order of their rows."""
         permutation = self.order.permutations(len(self._train))
-        # From other memory than pinned the host waits for its copy, whatever it asks for.
+        # Copies from memory that is not pinned block the host even if they are requested as non-blocking.
         if self.table.device.type == "cuda":
             permutation = permutation.pin_memory()
         permutation = permutation.to(self.table.device, non_blocking=True)
@@ -151,9 +151,9 @@ class StackDataModule(pl.LightningDataModule):
     def validation_examples(self) -> Iterator[Examples]:
         """The mini-batches of a validation, in the order of its rows."""
         # Trials that have ended are not validated.
-        here = self._validation.map(self.roster.of)
+        examples = self._validation.map(self.roster.of)
         for start, end in self._validation_bounds:
-            yield here.between(start, end)
+            yield examples.between(start, end)
 
 
 @dataclass(frozen=True)
@@ -251,8 +251,8 @@ class TrainingRows:
 
     def _of_table(self, positions: Tensor) -> Tensor:
         """The rows of the table at positions ``(T, N, ...)`` among the training rows."""
-        own = self._roster.of(self._rows)
-        return own.gather(1, positions.flatten(1)).view(positions.shape)
+        rows = self._roster.of(self._rows)
+        return rows.gather(1, positions.flatten(1)).view(positions.shape)
 
     def chunks(self, size: int) -> Iterator[Tensor]:
         """All training rows of all trials, stopped ones too, in their order, ``(T, <= size, M)`` at a time."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .table import Table
 
 VECTORS = ("fill", "shift", "scale")
-"""The vectors of `Preprocessing` that stand in front of every network."""
+"""The vectors of `Preprocessing` that are applied before every network."""
 ARRAYS = (*VECTORS, "target", "clip", "curve")
 
 
@@ -162,8 +162,8 @@ class Encoding(Options, ABC):
     def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """All columns, encoded."""
         # The category of gaps must be there before categories are ordered.
-        shown = [self._with_gap(column) if self.gaps and column.has_gaps else column for column in columns]
-        return tuple(self.column(column) if column.is_categorical else column for column in shown)
+        with_gaps = [self._with_gap(column) if self.gaps and column.has_gaps else column for column in columns]
+        return tuple(self.column(column) if column.is_categorical else column for column in with_gaps)
 
     def _with_gap(self, column: Column) -> Column:
         """A column that shows its gaps; encoded categories have one for them."""
@@ -262,17 +262,17 @@ class Preprocessing:
 
     @classmethod
     def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
-        """Fit imputation and scaling on ``rows``, the row numbers of each trial; None stands for all rows.
+        """Fit imputation and scaling on ``rows``, the row numbers of each trial; None means all rows.
 
         Raises:
             UsageError: a column's numbers are so large that its mean, deviation or range overflows.
         """
-        is_shared = all(selected is None for selected in rows)
+        is_shared = all(trial_rows is None for trial_rows in rows)
         # One fit serves all trials that are fitted on the whole table.
-        fitted = [_fit_one(table, selected, scaling) for selected in (rows[:1] if is_shared else rows)]
+        fits = [_fit_one(table, trial_rows, scaling) for trial_rows in (rows[:1] if is_shared else rows)]
         if is_shared:
-            fitted *= len(rows)
-        return cls(**{name: np.stack([arrays[name] for arrays in fitted]) for name in fitted[0]}, is_shared=is_shared)
+            fits *= len(rows)
+        return cls(**{name: np.stack([arrays[name] for arrays in fits]) for name in fits[0]}, is_shared=is_shared)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Floats], *, is_shared: bool) -> "Preprocessing":
@@ -285,8 +285,8 @@ class Preprocessing:
 
     def take(self, trials: Ints) -> "Preprocessing":
         """The arrays of the trials at these positions."""
-        taken = {name: array[trials] for name, array in self.arrays().items()}
-        return Preprocessing(**taken, is_shared=self.is_shared)
+        arrays = {name: array[trials] for name, array in self.arrays().items()}
+        return Preprocessing(**arrays, is_shared=self.is_shared)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""
@@ -326,14 +326,14 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
     """The arrays of one trial, each ``(M, ...)``."""
     # A copy: gaps are filled in it.
     values = np.array(table.values if rows is None else table.values[rows])
-    missing = np.isnan(values)
+    is_missing = np.isnan(values)
     # A column without any value in these rows stays zero.
     fill = np.zeros(len(table.columns))
     for m, column in enumerate(table.columns):
-        known = values[~missing[:, m], m]
-        if len(known):
-            fill[m] = _middle(column, known)
-    np.copyto(values, fill, where=missing)
+        observed = values[~is_missing[:, m], m]
+        if len(observed):
+            fill[m] = _middle(column, observed)
+    np.copyto(values, fill, where=is_missing)
     shift, divisor = scaling.statistics(values)
     curve = scaling.curve(values)
     refuse_too_large(table, np.all(np.isfinite([fill, shift, divisor]), axis=0))
@@ -358,11 +358,11 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
     return arrays
 
 
-def _middle(column: Column, known: Floats) -> float:
+def _middle(column: Column, observed: Floats) -> float:
     """The mode of codes or the mean of numbers ``(n,)``, which replaces missing ones."""
     if column.is_categorical:
-        counts = np.bincount(known.astype(np.int64))
+        counts = np.bincount(observed.astype(np.int64))
         # Of several modes the first, which no order of the rows decides.
         return float(counts.argmax())
     # Rounding can move the mean of a constant.
-    return float(np.clip(known.mean(), known.min(), known.max()))
+    return float(np.clip(observed.mean(), observed.min(), observed.max()))

@@ -148,17 +148,17 @@ class Source(ABC):
     def read(self) -> ReadTable:
         """Read the table with evidence of what was read, see `ReadTable`.
 
-        The table that was read last is kept, for the cells of a dataset follow one another; it is read again if its
+        The table that was read last is kept, because the cells of a dataset follow one another. It is read again if its
         files have changed. A table that was downloaded is read again: its stamps are those of the copy in the cache.
 
         Raises:
             UsageError: as by `load`; or the files changed meanwhile.
         """
         before = self.stamps()
-        kept = _last.get(self)
-        if kept and kept.stamps == before:
-            return kept
-        read = ReadTable(self.load(), before)
+        last = _last.get(self)
+        if last and last.stamps == before:
+            return last
+        table = ReadTable(self.load(), before)
         after = self.stamps()
         if after and not before:
             return self.read()
@@ -166,8 +166,8 @@ class Source(ABC):
             raise UsageError(f"{self.label} changed while it was read; wait until it is written, or name a copy.")
         _last.clear()
         if before:
-            _last[self] = read
-        return read
+            _last[self] = table
+        return table
 
 
 @dataclass(frozen=True)
@@ -295,8 +295,8 @@ class FileSource(Source):
     def key(self) -> str:
         # The dataset's own name does not change how the file is read.
         options = asdict(replace(self, dataset_name=None))
-        identifying = json.dumps([READING, options], default=lambda path: str(path.resolve()))
-        return f"{self.name}-{hashlib.sha256(identifying.encode()).hexdigest()[:12]}"
+        identity = json.dumps([READING, options], default=lambda path: str(path.resolve()))
+        return f"{self.name}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
 
     @property
     def label(self) -> str:
@@ -328,14 +328,14 @@ class FileSource(Source):
         from .table import Table
 
         path, frame = str(self.path), self._rows()
-        read = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
+        target_column = read_target(frame.pop(self.target), path, self.target_kind, decimal=self.decimal, is_raw=True)
         weights = None
         if self.weight:
-            is_labelled = read.target.is_labelled(read.labels)
+            is_labelled = target_column.target.is_labelled(target_column.labels)
             weights = read_weights(frame.pop(self.weight), is_labelled, path, self.decimal)
         kinds = {column: kind for kind in KINDS for column in getattr(self, kind)}
         name = self.dataset_name or self.label
-        table = Table.read(frame, read, kinds, self.decimal, self.split, name=name, source=path)
+        table = Table.read(frame, target_column, kinds, self.decimal, self.split, name=name, source=path)
         return table.weighted(weights)
 
     def _rows(self) -> "pd.DataFrame":
@@ -358,16 +358,24 @@ class FileSource(Source):
                 )
         names = frames[0].columns.tolist()
         split_column = self.split and self.split[1]
-        named = [("dataset.target", self.target), ("dataset.weight", self.weight), ("split.column", split_column)]
-        named += [(f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)]
-        for option, column in named:
+        column_options = [
+            ("dataset.target", self.target),
+            ("dataset.weight", self.weight),
+            ("split.column", split_column),
+        ]
+        column_options += [
+            (f"dataset.{option}", column) for option in LISTS_OF_COLUMNS for column in getattr(self, option)
+        ]
+        for option, column in column_options:
             if column is not None and column not in names:
                 fault = f"{option}={column} names no column of {self.path}"
-                raise UsageError(unknown_name(fault, column, names, "its columns", shown=repr))
-        used = {column for option, column in named if option != "dataset.drop"}
-        kept = [name for name in names if name in used or not (name in self.drop or NAMELESS.fullmatch(name))]
+                raise UsageError(unknown_name(fault, column, names, "its columns", write=repr))
+        named_columns = {column for option, column in column_options if option != "dataset.drop"}
+        columns = [
+            name for name in names if name in named_columns or not (name in self.drop or NAMELESS.fullmatch(name))
+        ]
         # Spreadsheets write lines of separators below a table.
-        return pd.concat(frames, ignore_index=True)[kept].dropna(how="all").reset_index(drop=True)
+        return pd.concat(frames, ignore_index=True)[columns].dropna(how="all").reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -414,13 +422,13 @@ class OpenMLSource(Source):
 
         dataset, frame, is_categorical = self._read()
         source, target = f"openml:{self.dataset_id}", str(dataset.default_target_attribute or "")
-        # Ignored columns are not in it.
+        # The frame lacks ignored columns.
         if target not in frame:
             raise UsageError(f"{self.in_words} has no target {target!r} among its columns; choose another one.")
-        read = read_target(frame.pop(target), source, self.target_kind)
+        target_column = read_target(frame.pop(target), source, self.target_kind)
         return Table.from_frame(
             frame,
-            read,
+            target_column,
             categorical=[is_categorical[column] for column in frame],
             name=self.dataset_name or dataset.name,
             source=source,
@@ -482,8 +490,8 @@ class OpenMLSource(Source):
 
 def root_of(cache: Path | None) -> Path:
     """A cache, or the client's own, found without importing the client, which takes over a second."""
-    own = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
-    return cache or expanded(os.environ.get("OPENML_CACHE_DIR") or own)
+    default = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
+    return cache or expanded(os.environ.get("OPENML_CACHE_DIR") or default)
 
 
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
@@ -504,14 +512,14 @@ def open_source(
     openml_cache: str | None,
     split: Mapping[str, Any] | None = None,
     size: Sequence[int] | None = None,
-    **given: Any,
+    **settings: Any,
 ) -> Source:
     """The source that the options of a dataset name. Options that are not set are None; so is the paper's split.
 
     Raises:
         UsageError: an option that it needs is missing, or it does not know an option.
     """
-    options = {option: value for option, value in given.items() if value is not None}
+    options = {option: value for option, value in settings.items() if value is not None}
     for option in options:
         if option not in OPTIONS[source]:
             fault = f"dataset.{option} is not an option of dataset.source={source}"
@@ -522,21 +530,21 @@ def open_source(
         if options.get("id", WdbcSource.dataset_id) != WdbcSource.dataset_id:
             raise UsageError(f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for others use dataset=openml.")
         return BUNDLED[source](dataset_name=name)
-    named: dict[str, Any] = {"dataset_name": name, "target_kind": options.pop("target_kind", None)}
+    common_arguments: dict[str, Any] = {"dataset_name": name, "target_kind": options.pop("target_kind", None)}
     if source == OpenMLSource.name:
         if "id" not in options:
             raise UsageError("dataset=openml needs the id of a dataset: set dataset.id=N.")
-        return OpenMLSource(options["id"], expanded(openml_cache) if openml_cache else None, **named)
+        return OpenMLSource(options["id"], expanded(openml_cache) if openml_cache else None, **common_arguments)
     if not options.get("path"):
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
     lists = {option: tuple(options.get(option, ())) for option in LISTS_OF_COLUMNS}
     # A file that is there says which columns it has.
     options["path"] = expanded(options["path"])
-    return FileSource(**{"target": "", "split": split_by} | options | named | lists)
+    return FileSource(**{"target": "", "split": split_by} | options | common_arguments | lists)
 
 
 def _split_by(split: Mapping[str, Any], source: str) -> tuple[str, str] | None:
-    """The name of a split and the column that it goes by; None if it needs nothing but the labels."""
+    """The name of a split and the column that decides it; None if it needs nothing but the labels."""
     kind = split.get("name", "random")
     if kind in BY_NOTHING:
         return None

@@ -4,8 +4,8 @@ Validation and test rows always have a label. Rows without one are used for trai
 looks into the future.
 
 Rows that are equal in every column are copies. With ``copies=together`` a random split keeps copies in one part: else a
-model is tested on rows that it has seen in training. The rule is of rows with a label. A row without one trains,
-wherever its copies are, because it tells no answer.
+model is tested on rows that it has seen in training. The rule holds for rows with a label. A row without one trains,
+wherever its copies are, because it reveals no label.
 """
 
 import math
@@ -67,15 +67,15 @@ class Splitting(Options, ABC):
         """Rows by the number of their part, without unlabelled rows in validation and test."""
         is_used = table.is_labelled | (part == TRAIN)
         split = Split(*(np.flatnonzero(is_used & (part == number)) for number in range(len(PARTS))))
-        return self._shuffled(split, table, random)
+        return self._shuffle(split, table, random)
 
-    def _shuffled(self, split: Split, table: "Table", random: np.random.Generator) -> Split:
+    def _shuffle(self, split: Split, table: "Table", random: np.random.Generator) -> Split:
         """The split with every part in random order, so that batches do not follow class or group."""
-        split = self._checked(split, table)
+        split = self._check(split, table)
         # The order of these draws is part of a cell's random stream.
         return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
 
-    def _checked(self, split: Split, table: "Table") -> Split:
+    def _check(self, split: Split, table: "Table") -> Split:
         """Refuse a split of which a part has no label."""
         for part in PARTS:
             if not table.is_labelled[getattr(split, part)].any():
@@ -133,7 +133,7 @@ class Random(Shuffled):
         return np.where(table.is_labelled, 0, -1)
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        return self._checked(self._cut(table, random), table)
+        return self._check(self._cut(table, random), table)
 
 
 @dataclass
@@ -147,7 +147,7 @@ class Stratified(Shuffled):
         return table.target.strata(table.labels)
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        return self._shuffled(self._cut(table, random), table, random)
+        return self._shuffle(self._cut(table, random), table, random)
 
 
 @dataclass
@@ -165,8 +165,8 @@ class Group(Splitting):
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         values = _split_by(table)
         # A row without a value is a group by itself, numbered behind the others.
-        behind = np.nanmax(values, initial=0) + 1 + np.arange(table.n_rows)
-        distinct, group = np.unique(np.where(np.isnan(values), behind, values), return_inverse=True)
+        lone_groups = np.nanmax(values, initial=0) + 1 + np.arange(table.n_rows)
+        distinct, group = np.unique(np.where(np.isnan(values), lone_groups, values), return_inverse=True)
         n_groups = len(distinct)
         # The place of each group in a random order. Groups and not rows are permuted, so that each stays whole.
         place = np.argsort(random.permutation(n_groups))
@@ -197,22 +197,22 @@ class Time(Splitting):
                 f"column {self.column!r}, which split=time sorts by, is missing in labelled rows; fill it, or leave "
                 "them out."
             )
-        ordered = labelled[np.argsort(times[labelled], kind="stable")]
+        by_time = labelled[np.argsort(times[labelled], kind="stable")]
         # A cut must be at the end of the rows of one time.
-        changes = np.flatnonzero(np.diff(times[ordered]))
-        ends = np.append(changes + 1, len(ordered))
+        changes = np.flatnonzero(np.diff(times[by_time]))
+        ends = np.append(changes + 1, len(by_time))
         if len(ends) < len(PARTS):
             raise UsageError(
                 f"column {self.column!r}, which split=time sorts by, has {len(ends)} distinct times in labelled rows; "
                 "training, validation and testing need one each."
             )
-        n_validation, n_test = part_sizes(len(ordered))
-        n_known = len(ordered) - n_test
+        n_validation, n_test = part_sizes(len(by_time))
+        n_before_test = len(by_time) - n_test
         # Two more ends must be left for validation and testing.
-        first = ends[_closest(ends[:-2], n_known - n_validation)]
-        later = ends[ends > first][:-1]
-        second = later[_closest(later, n_known)]
-        train, validation, test = np.split(ordered, [first, second])
+        first = ends[_closest(ends[:-2], n_before_test - n_validation)]
+        later_ends = ends[ends > first][:-1]
+        second = later_ends[_closest(later_ends, n_before_test)]
+        train, validation, test = np.split(by_time, [first, second])
         # Comparing NaN is false, so rows without a time train.
         is_later = times > times[train[-1]]
         train = np.append(train, np.flatnonzero(~table.is_labelled & ~is_later))
@@ -227,7 +227,7 @@ class Time(Splitting):
 
 @dataclass
 class Column(Splitting):
-    """A column says of each row whether it is for training, validation or testing, in every trial. Rows without a label
+    """A column assigns each row to training, validation or testing, in every trial. Rows without a label
     are for training, or are not used if the column assigns them to another part. If it assigns none to validation, a
     tenth of the labelled training rows validates, another tenth in every trial."""
 
@@ -235,7 +235,7 @@ class Column(Splitting):
     column: str | None = option(None, "says train, validation or test")
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        # A row of which the data say nothing trains.
+        # A row without an entry in the column trains.
         part = np.nan_to_num(_split_by(table), nan=TRAIN)
         if not (part == VALIDATION).any():
             labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
@@ -325,7 +325,7 @@ class Copies:
 
         Args:
             order: a random order of the rows, of which the last test, those before them validate, and the first train
-                if no row equals another. A group stands where its first row does.
+                if no row equals another. A group has the place of its first row.
         """
         place = np.argsort(order)
         # The test part takes groups from the end of the order.
@@ -339,7 +339,7 @@ class Copies:
         n_validation, n_test = self.rooms
         # Of three large groups, two must be left for the other parts.
         for number, room, n_left in ((TEST, n_test, 2), (VALIDATION, n_validation, 1)):
-            part[self._taken(groups, room, n_left)] = number
+            part[self._pick_groups(groups, room, n_left)] = number
             groups = groups[part[groups] == TRAIN]
         return part[self.group]
 
@@ -347,20 +347,20 @@ class Copies:
         """The sizes of the groups that fit into a part of this many units."""
         return self.size[self.size <= room]
 
-    def _taken(self, groups: Ints, room: int, n_left: int) -> list[int]:
+    def _pick_groups(self, groups: Ints, room: int, n_left: int) -> list[int]:
         """The groups that a part takes. If none fits, it is the smallest one, as long as ``n_left`` others are left."""
         sizes = self.size[groups]
         # An empty part could not be measured; one that is too large can.
         if room and len(groups) > n_left and sizes.min() > room:
             return [int(groups[sizes.argmin()])]
-        taken: list[int] = []
+        members: list[int] = []
         for group, size in zip(groups.tolist(), sizes.tolist(), strict=True):
             if size <= room:
-                taken.append(group)
+                members.append(group)
                 room -= size
             if not room:
                 break
-        return taken
+        return members
 
 
 def part_sizes(n: int) -> tuple[int, int]:
@@ -371,9 +371,9 @@ def part_sizes(n: int) -> tuple[int, int]:
     return n_validation, n_test
 
 
-def _closest(so_far: Ints, wanted: float) -> int:
-    """The position of the number that is closest to another one."""
-    return int(np.abs(so_far - wanted).argmin())
+def _closest(so_far: Ints, goal: float) -> int:
+    """The position of the number that is closest to the goal."""
+    return int(np.abs(so_far - goal).argmin())
 
 
 def _split_by(table: "Table") -> Floats:

@@ -68,7 +68,7 @@ class Table:
         target: "pd.Series[Any] | ReadTarget",
         *,
         categorical: Sequence[bool],
-        **described: Any,
+        **properties: Any,
     ) -> "Table":
         """Build the table from a frame of n rows and its target.
 
@@ -76,7 +76,7 @@ class Table:
             features: one column for each feature. Those without a value are left out (paper, section 4).
             target: labels of any type, missing where a row has none; or labels that were read already.
             categorical: whether to read each feature as categorical. Columns that are not numeric always are.
-            described: name, source, dataset_id, split_by: see `Table`.
+            properties: name, source, dataset_id, split_by: see `Table`.
 
         Raises:
             UsageError: see `of`.
@@ -85,8 +85,8 @@ class Table:
         for (name, column), is_declared in zip(features.items(), categorical, strict=True):
             if column.notna().any():
                 is_categorical = is_declared or not is_numeric(column)
-                columns.append(_described(str(name), column, Coded.of(column) if is_categorical else floats(column)))
-        return cls.of(columns, target, **described)
+                columns.append(_describe(str(name), column, Coded.of(column) if is_categorical else floats(column)))
+        return cls.of(columns, target, **properties)
 
     @classmethod
     def read(
@@ -98,18 +98,18 @@ class Table:
         split: tuple[str, str] | None = None,
         *,
         source: str,
-        **described: Any,
+        **properties: Any,
     ) -> "Table":
-        """Build the table from a frame of n rows whose columns nobody has described, and its target.
+        """Build the table from a frame of n rows, whose columns are not described, and its target.
 
         Args:
             frame: every column has a name of its own.
             target: see `from_frame`.
-            kinds: what the user says of columns by their names; see `read_column`.
+            kinds: the kinds that the user sets, by column; see `read_column`.
             decimal: see `notation_of`.
             split: the name of a split, and the column that decides it, which is no feature: the groups or times of
                 later rows are others.
-            source, described: see `from_frame`.
+            source, properties: see `from_frame`.
 
         Raises:
             UsageError: see `split_values`, `read_column` and `of`.
@@ -121,15 +121,15 @@ class Table:
             kind, decides = split
             split_by, split_notes = split_values(kind, frame[decides], source, decimal)
             frame = frame.drop(columns=decides)
-        for name, given in frame.items():
-            column = plain_column(given)
+        for name, raw in frame.items():
+            column = plain_column(raw)
             reading, rule, features, doubts = read_column(column, kinds.get(str(name)), decimal)
-            columns += [_described(feature, column, values) for feature, values in features.items()]
+            columns += [_describe(feature, column, values) for feature, values in features.items()]
             readings.append(reading)
             notes += [f"Column {name!r}: {doubt}." for doubt in doubts]
             if features:
                 rules.append(rule)
-        table = cls.of(columns, target, source=source, split_by=split_by, **described)
+        table = cls.of(columns, target, source=source, split_by=split_by, **properties)
         reader = Reader(tuple(rules), table.columns)
         return replace(table, reading=tuple(readings), notes=(*split_notes, *table.notes, *notes), reader=reader)
 
@@ -141,41 +141,41 @@ class Table:
         *,
         source: str,
         dataset_id: int | None = None,
-        **described: Any,
+        **properties: Any,
     ) -> "Table":
         """Build the table from its columns with their values ``(n,)``; other arguments are as of `from_frame`.
 
         Raises:
             UsageError: see `read_target`; or there is no column, or a value is infinite.
         """
-        read = target if isinstance(target, ReadTarget) else read_target(target, source)
-        typed, values = [], []
+        target_column = target if isinstance(target, ReadTarget) else read_target(target, source)
+        features, values = [], []
         for column, column_values in columns:
             if np.isinf(column_values).any():
                 raise UsageError(f"column {column.name!r} of {source} holds an infinite value; mark it as missing.")
-            typed.append(replace(column, has_gaps=bool(np.isnan(column_values).any())))
+            features.append(replace(column, has_gaps=bool(np.isnan(column_values).any())))
             values.append(column_values)
-        if not typed:
+        if not features:
             raise UsageError(
                 f"{source} has no column to learn from: all are empty, constant or IDs; dataset.numeric=[NAME] or "
                 "dataset.text=[NAME] keeps one."
             )
         return cls(
-            columns=tuple(typed),
+            columns=tuple(features),
             # Rows in one piece: the order of sums, and with it their last bits, depends on it.
             values=np.ascontiguousarray(np.array(values).T),
-            labels=read.labels,
-            target=read.target,
-            notes=read.notes,
+            labels=target_column.labels,
+            target=target_column.target,
+            notes=target_column.notes,
             source=source,
             dataset_id=dataset_id,
-            **described,
+            **properties,
         )
 
     @property
     def features_of(self) -> dict[str, list[int]]:
         """The features of each column of its source that has any, by their places in ``columns``."""
-        counts = [(read.column, read.n_features) for read in self.reading]
+        counts = [(reading.column, reading.n_features) for reading in self.reading]
         features, start = {}, 0
         for name, n_features in counts or [(column.name, 1) for column in self.columns]:
             if n_features:
@@ -189,12 +189,12 @@ class Table:
         Raises:
             UsageError: there is no such column; the message calls the ``option`` that names it.
         """
-        known = self.features_of
+        features = self.features_of
         for name in names:
-            if name not in known:
+            if name not in features:
                 fault = f"{option} names {name!r}, which is not a column that {self.name} is trained on"
-                raise UsageError(unknown_name(fault, name, known, "the columns", shown=repr))
-        return [place for name in names for place in known[name]]
+                raise UsageError(unknown_name(fault, name, features, "the columns", write=repr))
+        return [place for name in names for place in features[name]]
 
     def weighted(self, weights: Floats | None) -> "Table":
         """The table with weights of its rows ``(n,)``; equal ones change nothing."""
@@ -311,16 +311,16 @@ def reading_report(table: Table) -> list[str | Grid]:
 
 def _columns(table: Table) -> Grid:
     """A line for each column, or for those of many with which something is done."""
-    shown = Grid(box=box.SIMPLE_HEAD)
+    grid = Grid(box=box.SIMPLE_HEAD)
     for heading in ("column", "kind", "missing", "distinct", "what is done"):
         # Counts are compared digit by digit.
-        shown.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
+        grid.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
     for reading in table.reading:
         # In a wide table the columns that are read otherwise would not be seen.
         if len(table.reading) <= LONGEST or reading.done != "as they are":
             counts = f"{reading.missing:,}", f"{reading.distinct:,}"
-            shown.add_row(reading.column, reading.kind, *counts, reading.done)
-    return shown
+            grid.add_row(reading.column, reading.kind, *counts, reading.done)
+    return grid
 
 
 def first_alike(values: Floats) -> Ints:
@@ -334,7 +334,7 @@ def first_alike(values: Floats) -> Ints:
     return first_positions(hashes)
 
 
-def _described(name: str, column: "pd.Series[Any]", values: Coded | Floats) -> tuple[Column, Floats]:
+def _describe(name: str, column: "pd.Series[Any]", values: Coded | Floats) -> tuple[Column, Floats]:
     """A feature of a column, with its numbers or the codes of its categories, ``(n,)``."""
     if not isinstance(values, Coded):
         return Column(name), values

@@ -45,8 +45,8 @@ ROWS_A_STRATUM = 10
 
 @dataclass(frozen=True)
 class Kind(ABC):
-    """Quantity that is predicted of the rows of a table. A subclass is a kind of target, and `Classes` says what all
-    methods do.
+    """Quantity that is predicted for the rows of a table. A subclass is a kind of target. `Classes` documents all
+    methods.
 
     Class variables:
 
@@ -74,12 +74,14 @@ class Kind(ABC):
         """The metrics of this kind."""
         return metrics((cls.name,))
 
-    def measured(self, predictions: Predictions, labels: Labels, taught: Labels | None = None) -> dict[str, float]:
-        """Every metric of one trial by name, and what else rows say of its predictions.
+    def measured(
+        self, predictions: Predictions, labels: Labels, training_labels: Labels | None = None
+    ) -> dict[str, float]:
+        """Every metric of one trial by name, and what else its record holds on its predictions.
 
         Args:
             predictions, labels: of the test rows.
-            taught: the labels that training saw, if they are known.
+            training_labels: the labels of training, if they are known.
         """
         return {each.name: each.function(predictions, labels) for each in self.metrics()}
 
@@ -282,24 +284,26 @@ class Classes(Kind):
         """Predictions of another library's model for ``n_rows`` rows. ``learn`` fits it to labels of the library's kind
         and predicts; it is not called if they are all equal. Libraries learn the classes that occur, numbered from 0.
         Other classes get no probability; an only class gets all of it."""
-        present, numbered = np.unique(labels, return_inverse=True)
+        present, codes = np.unique(labels, return_inverse=True)
         probabilities = np.zeros((n_rows, self.n_outputs))
         # Libraries refuse to learn one class.
-        probabilities[:, present] = learn(numbered) if len(present) > 1 else 1
+        probabilities[:, present] = learn(codes) if len(present) > 1 else 1
         return probabilities
 
-    def measured(self, predictions: Predictions, labels: Labels, taught: Labels | None = None) -> dict[str, float]:
+    def measured(
+        self, predictions: Predictions, labels: Labels, training_labels: Labels | None = None
+    ) -> dict[str, float]:
         """The metrics, ``one_class``, whether all rows get the same class, and ``worse_than_frequencies``: whether the
         log-loss is above that of the frequencies of the classes that training saw, as one answer for every row."""
         classes = predictions.argmax(axis=1)
-        measured = super().measured(predictions, labels) | {"one_class": bool((classes == classes[0]).all())}
-        if taught is not None:
-            frequencies = np.bincount(taught, minlength=self.n_outputs) / len(taught)
+        measures = super().measured(predictions, labels) | {"one_class": bool((classes == classes[0]).all())}
+        if training_labels is not None:
+            frequencies = np.bincount(training_labels, minlength=self.n_outputs) / len(training_labels)
             frequency_loss = log_loss(np.tile(frequencies, (len(labels), 1)), labels)
             # Rounding alone must not make `method=constant` worse than itself.
             is_worse = log_loss(predictions, labels) > frequency_loss * (1 + 1e-9)
-            measured["worse_than_frequencies"] = bool(is_worse)
-        return measured
+            measures["worse_than_frequencies"] = bool(is_worse)
+        return measures
 
     def frame(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
         """The ``class``, and ``probability_<class>`` for each."""
@@ -357,13 +361,13 @@ class Number(Kind):
         return ~np.isnan(labels)
 
     def strata(self, labels: Labels) -> Ints:
-        known = self.is_labelled(labels)
-        n_strata = min(STRATA, max(1, int(known.sum()) // ROWS_A_STRATUM))
+        is_known = self.is_labelled(labels)
+        n_strata = min(STRATA, max(1, int(is_known.sum()) // ROWS_A_STRATUM))
         shares = np.arange(1, n_strata) / n_strata
-        inner_bounds = np.quantile(labels[known], shares)
+        inner_bounds = np.quantile(labels[is_known], shares)
         # Of equal numbers all are in one stratum, even where they are more than a tenth.
         strata = np.searchsorted(inner_bounds, labels, side="right")
-        return np.where(known, strata, -1)
+        return np.where(is_known, strata, -1)
 
     def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
         """Each takes the label of another row."""
@@ -421,8 +425,8 @@ def leading_metric(targets: Iterable[Target]) -> str:
     kinds = [type(each) for each in all_targets]
     # Of two kinds with as many targets the first leads, in whichever order the cells are read.
     kind = max(KINDS.values(), key=kinds.count)
-    named = {each.metric for each in all_targets if type(each) is kind}
-    return named.pop() if len(named) == 1 else kind.usual_metric
+    metric_names = {each.metric for each in all_targets if type(each) is kind}
+    return metric_names.pop() if len(metric_names) == 1 else kind.usual_metric
 
 
 def target_from_plain(plain: Any) -> Target:

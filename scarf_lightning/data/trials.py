@@ -74,8 +74,8 @@ class HidingRegime(Regime, ABC):
         n_shown = max(1, round(self.n_shown(len(labels))))
         if n_shown > len(labels):
             raise UsageError(f"regime.labels={n_shown} is more than the {len(labels)} training rows with a label.")
-        shown = _subset(len(labels), n_shown, streams, trial, Purpose.LABELLED_SUBSET)
-        return shown, labels[shown]
+        positions = _subset(len(labels), n_shown, streams, trial, Purpose.LABELLED_SUBSET)
+        return positions, labels[positions]
 
 
 @dataclass
@@ -135,8 +135,8 @@ class Noise30(Regime):
 
     def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         random = streams.numpy(trial, Purpose.LABEL_NOISE)
-        redrawn = random.permutation(len(labels))[: round(self.noise * len(labels))]
-        return np.arange(len(labels)), target.redrawn(labels, redrawn, random)
+        positions = random.permutation(len(labels))[: round(self.noise * len(labels))]
+        return np.arange(len(labels)), target.redrawn(labels, positions, random)
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class RowRules:
 
         Raises:
             UsageError: the table cannot be split in this way, has fewer labels than the regime shows or fewer training
-                rows than pre-training asks for.
+                rows than ``pretrain.rows``.
         """
         split = self.splitting.split(table, streams.numpy(trial, Purpose.SPLIT))
         pretrain = split.train
@@ -241,8 +241,8 @@ def validating_share(strata: Ints, share: float, random: np.random.Generator) ->
 
     n = len(strata)
     order = random.permutation(n)
-    grouped = pd.Series(strata[order]).groupby(strata[order])
-    place, size = grouped.cumcount(), grouped.transform("size")
+    groups = pd.Series(strata[order]).groupby(strata[order])
+    place, size = groups.cumcount(), groups.transform("size")
     # Row k of n has the place (k + 1/2) / n, so that every stratum gives its share of the rows that come first. The
     # last one is left to train.
     priority = np.where(place < size - 1, (place + 0.5) / size, np.inf)
@@ -268,10 +268,10 @@ class TrialData(TrialRows):
 
     def of(self, positions: Sequence[int]) -> "TrialData":
         """The data of the trials at these positions; one may be there several times."""
-        chosen = np.array(positions)
-        rows = {each.name: getattr(self, each.name)[chosen] for each in fields(TrialRows)}
+        index = np.array(positions)
+        rows = {each.name: getattr(self, each.name)[index] for each in fields(TrialRows)}
         trials = tuple(self.trials[position] for position in positions)
-        return replace(self, **rows, trials=trials, preprocessing=self.preprocessing.take(chosen))
+        return replace(self, **rows, trials=trials, preprocessing=self.preprocessing.take(index))
 
 
 def prepare_trials(
@@ -288,18 +288,18 @@ def prepare_trials(
         UsageError: see `RowRules.rows_of`; or a column's numbers are too large.
     """
     rows = [rules.rows_of(table, trial, streams) for trial in trials]
-    stacked = {each.name: np.stack([getattr(row, each.name) for row in rows]) for each in fields(TrialRows)}
-    fitted = Preprocessing.fit(table, [each.train if fit_on == "train" else None for each in rows], scaling)
+    arrays = {each.name: np.stack([getattr(row, each.name) for row in rows]) for each in fields(TrialRows)}
+    preprocessing = Preprocessing.fit(table, [each.train if fit_on == "train" else None for each in rows], scaling)
     return TrialData(
-        **stacked,
+        **arrays,
         trials=tuple(trials),
-        preprocessing=replace(fitted, target=np.stack([table.target.fit(each.labels) for each in rows])),
-        n_labels_inside=stacked["validation"].shape[1] if rules.regime.validation == "inside" else 0,
+        preprocessing=replace(preprocessing, target=np.stack([table.target.fit(each.labels) for each in rows])),
+        n_labels_inside=arrays["validation"].shape[1] if rules.regime.validation == "inside" else 0,
     )
 
 
 def check_request(config: "Config", table: "Table") -> None:
-    """Check what a cell asks for against its table, before anything trains.
+    """Check the options of a cell against its table, before anything trains.
 
     Raises:
         UsageError: the target does not go with the method, the metric or the weights; or the table has too few rows,
@@ -309,6 +309,6 @@ def check_request(config: "Config", table: "Table") -> None:
     check_target(config, type(table.target))
     regime, splitting = build("regime", config.regime), build("split", config.split)
     rules = RowRules(regime, splitting, lambda n_labels: n_labels >= config.watched_from, config.pretrain.rows)
-    # Where parts have the same sizes in every trial, the first one speaks for all.
+    # If parts have the same sizes in every trial, it is enough to check the first one.
     for trial in range(config.trials if splitting.is_ragged(table) else 1):
         rules.rows_of(table, trial, Streams(config.seed, table.n_labelled))

@@ -74,7 +74,7 @@ class TableDataModule(pl.LightningDataModule):
         if isinstance(table, pd.DataFrame):
             if target not in table.columns:
                 fault = f"{target!r} is not a column of the table"
-                raise UsageError(unknown_name(fault, target, map(str, table), "its columns", shown=repr))
+                raise UsageError(unknown_name(fault, target, map(str, table), "its columns", write=repr))
             self._frame = table
             self._target = target
             source = ["dataset=csv", f"dataset.path={SOURCE}"]

@@ -182,4 +182,4 @@ FORMATS = {"csv": to_csv, "tex": to_latex}
 
 def latex(text: str) -> str:
     """Text in which LaTeX sees nothing but text."""
-    return escaped(" ".join(text.splitlines()), kept="").translate(LATEX)
+    return escaped(" ".join(text.splitlines()), allowed="").translate(LATEX)

@@ -374,7 +374,7 @@ def _named(plan: Plan) -> list[str]:
             plan.reference,
             plan.competitors,
             "the competitors",
-            shown=repr,
+            write=repr,
         )
     )
 

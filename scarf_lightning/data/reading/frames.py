@@ -145,8 +145,8 @@ def read_file(
         elif name.endswith(".xlsx"):
             require("openpyxl", str(path))
             frame = pd.read_excel(path, engine="openpyxl")
-        elif found := JSON.search(name):
-            is_lines = found[1] != "json"
+        elif match := JSON.search(name):
+            is_lines = match[1] != "json"
             frame = pd.read_json(path, lines=is_lines, dtype=False, precise_float=True, **NO_DATES)
         else:
             options = {"encoding": encoding or "utf-8-sig", "skipinitialspace": True, "index_col": False}

@@ -1,4 +1,4 @@
-"""The fitted reader of a table: the kind of each column that nobody has described, and how later rows are read."""
+"""The fitted reader of a table: the kind of each column that is not described, and how later rows are read."""
 
 import re
 import warnings
@@ -25,7 +25,7 @@ LIKE_A_NUMBER = re.compile(r"[^\w\s]{0,2} ?\d[\d.,']* ?\S{0,5}")
 """Such as ``120 m2``, ``<120`` and ``5k``."""
 FEWEST_WORDS = 5
 """Strings with at least so many words in the median are texts. In a simulation of 600 rows with 10 other columns,
-hashes of texts of 10 words that tell of the target raised the accuracy of a linear model by 7 points, and those of
+hashes of texts of 10 words that depend on the target raised the accuracy of a linear model by 7 points, and those of
 random words lowered it by 2; with 3 words, as names have, they raised it by half a point at best."""
 BOOLEANS = {"true": ("true", "True", "1"), "false": ("false", "False", "0")}
 """How OpenML, Python and an array of numbers write a Boolean."""
@@ -49,8 +49,8 @@ def read_column(
     """Find out what a column other than the target holds, in the form of `plain_column`.
 
     Args:
-        column: of a table that nobody has described.
-        kind: categorical, numeric or text, if the user says what it holds.
+        column: of a table that is not described.
+        kind: categorical, numeric or text, if the user sets it.
         decimal: see `notation_of`.
 
     Returns:
@@ -68,10 +68,10 @@ def read_column(
     if distinct == 0:
         rule = Rule(name, "empty")
     elif distinct == 1 and kind is None:
-        # Only its gaps can tell something.
+        # Only its gaps can carry information.
         rule = Rule(name, "gaps" if missing else "constant")
     elif rule.rule == "dates":
-        # Parts that are the same at all times tell nothing.
+        # Parts that are the same at all times carry no information.
         parts = date_parts(rule.times(column, text))
         rule = replace(rule, parts=tuple(part for part in parts if len(parts[part].dropna().unique()) > 1))
     features = rule.features(column, text)
@@ -94,9 +94,9 @@ def _rule(column: "pd.Series[Any]", coded: Coded, decimal: str | None, kind: str
         return Rule(name, "text" if kind == "text" else "categories"), []
     # A type that lists its categories, or has two, says that they are categories.
     is_declared = pd.api.types.is_bool_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype)
-    found = None if is_declared and kind is None else quantity_rule(column, decimal, coded, kind)
-    if found is not None:
-        return found
+    quantity = None if is_declared and kind is None else quantity_rule(column, decimal, coded, kind)
+    if quantity is not None:
+        return quantity
     is_many = n_distinct > min(MOST_CATEGORIES, max(20, len(column) // 10))
     few_or_many = Rule(name, "strings" if is_many else "categories")
     if is_declared:
@@ -111,10 +111,10 @@ def _rule(column: "pd.Series[Any]", coded: Coded, decimal: str | None, kind: str
 
 def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[str]:
     """A note on a column of which some values, or parts of all, are numbers."""
-    known = known_values(text.distinct)
-    _, others, _ = notation_of(known, decimal)
-    n_like = sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in known)
-    if not others or n_like < len(known) / 2:
+    texts = known_values(text.distinct)
+    _, others, _ = notation_of(texts, decimal)
+    n_like = sum(LIKE_A_NUMBER.fullmatch(each) is not None for each in texts)
+    if not others or n_like < len(texts) / 2:
         return []
     n_wrong = int(pd.Series(text.distinct).isin(others)[text.codes[text.codes >= 0]].sum())
     return [
@@ -125,11 +125,11 @@ def _partly_notes(name: str, text: Coded, decimal: str | None) -> list[str]:
 
 def _are_ids(name: str, values: Floats) -> bool:
     """Tell whether numbers are ids: whole, all different, and in the range or with the name of ids."""
-    known = values[np.isfinite(values)]
-    if not FEWEST_FOR_IDS <= len(known) == len(pd.unique(known)) or not are_whole(known):
+    finite = values[np.isfinite(values)]
+    if not FEWEST_FOR_IDS <= len(finite) == len(pd.unique(finite)) or not are_whole(finite):
         return False
     # Numbers that count rows leave few numbers out.
-    return bool(np.ptp(known) < 2 * len(known) or ID_NAME.search(name))
+    return bool(np.ptp(finite) < 2 * len(finite) or ID_NAME.search(name))
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ def _encoded(feature: Values, column: Column) -> Floats:
     code_of = {plain_text(category, column.name): code for code, category in enumerate(categories)}
     if {text.lower() for text in code_of} <= BOOLEANS.keys():
         code_of = {way: code for text, code in code_of.items() for way in BOOLEANS[text.lower()]} | code_of
-    known = list(map(spell, feature.distinct))
-    if unseen := [text for text in known if text not in code_of]:
+    texts = list(map(spell, feature.distinct))
+    if unseen := [text for text in texts if text not in code_of]:
         fault = f"Column {column.name!r} has {listed(unseen)}, which the training table did not: taken as missing."
         warnings.warn(fault, stacklevel=4)
-    return feature.spread([code_of.get(text, np.nan) for text in known])
+    return feature.spread([code_of.get(text, np.nan) for text in texts])

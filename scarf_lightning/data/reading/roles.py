@@ -32,7 +32,7 @@ MOST_WHOLE_NUMBERS = 50
 ROWS_A_CLASS = 20
 
 MANY_CLASSES, OF_ROWS = 0.5, 20
-"""More classes than this share of the labelled rows, of which there are more than so many, are hardly any to learn."""
+"""With more than ``OF_ROWS`` labelled rows, more classes than this share of them are too many to learn."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def read_target(
             f"{FEWEST_ROWS}."
         )
     where = f"target {column.name!r} of {source}"
-    # The type of a column of categories or of Booleans says what its values are, and so does the user.
+    # A column of categories or of Booleans has its kind by its type.
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
     text = None if is_declared or is_numeric(column) else text_of(column)
     if kind == Number.name:
@@ -83,8 +83,8 @@ def read_target(
             )
         _check_spread(numbers, where)
         return ReadTarget(Number(str(column.name)), numbers)
-    if kind is None and not is_declared and (found := _quantity(column, text, decimal)):
-        numbers, n_distinct = found
+    if kind is None and not is_declared and (quantity := _quantity(column, text, decimal)):
+        numbers, n_distinct = quantity
         _check_spread(numbers, where)
         note = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number; "
         notes = (f"{note}dataset.target_kind=classes takes each of them as a class.",)
@@ -109,13 +109,13 @@ def split_values(
     """
     column, doubt = plain_column(column), f"Column {str(column.name)!r}: "
     if kind == "time":
-        found = quantity_rule(column, decimal)
-        if found is None:
+        quantity = quantity_rule(column, decimal)
+        if quantity is None:
             raise UsageError(
                 f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in "
                 "one format; write dates as 2024-12-31."
             )
-        rule, notes = found
+        rule, notes = quantity
         # Seconds since 1970, of dates.
         values = rule.numbers(column) if rule.rule == "numbers" else floats(since_epoch(rule.times(column)) / SECOND)
         return values, [f"{doubt}{note}." for note in notes]
@@ -144,10 +144,10 @@ def read_weights(
             zero.
     """
     weights, others = floats_of(plain_column(column), decimal=decimal)
-    labelled = weights[is_labelled]
-    # Networks compute in float32, unless a cell asks for more.
+    used_weights = weights[is_labelled]
+    # Networks compute in float32, unless a cell sets a higher precision.
     unfit = (weights < 0) | (weights > np.finfo(np.float32).max)
-    if others or unfit.any() or np.isnan(labelled).any() or not labelled.any():
+    if others or unfit.any() or np.isnan(used_weights).any() or not used_weights.any():
         raise UsageError(
             f"dataset.weight: column {column.name!r} of {source} must hold a number from 0 to 3e38 in every row with a "
             "label, and not 0 in all of them."
@@ -157,27 +157,27 @@ def read_weights(
 
 def _quantity(column: "pd.Series[Any]", text: Coded | None, decimal: str | None) -> tuple[Floats, int] | None:
     """The numbers of a column or its ``text``, and how many differ, if they look like a quantity; None for classes."""
-    found = quantity_rule(column, decimal, text)
-    if found is None or found[0].rule != "numbers":
+    quantity = quantity_rule(column, decimal, text)
+    if quantity is None or quantity[0].rule != "numbers":
         return None
-    numbers = found[0].numbers(column, text)
-    known = numbers[~np.isnan(numbers)]
-    n_distinct = len(np.unique(known))
+    numbers = quantity[0].numbers(column, text)
+    observed = numbers[~np.isnan(numbers)]
+    n_distinct = len(np.unique(observed))
     # A number with a fraction is hardly the name of a class.
-    if not np.isfinite(known).all() or (known % 1).any():
-        most = min(MOST_FRACTIONS, len(known) / 2)
+    if not np.isfinite(observed).all() or (observed % 1).any():
+        most = min(MOST_FRACTIONS, len(observed) / 2)
     else:
-        most = MOST_FRACTIONS if len(known) < ROWS_A_CLASS * n_distinct else MOST_WHOLE_NUMBERS
+        most = MOST_FRACTIONS if len(observed) < ROWS_A_CLASS * n_distinct else MOST_WHOLE_NUMBERS
     return (numbers, n_distinct) if n_distinct > most else None
 
 
 def _check_spread(numbers: Floats, where: str) -> None:
     """Refuse labels that are all the same, or that cannot be standardised."""
-    known = numbers[~np.isnan(numbers)]
-    low, high = known.min(), known.max()
+    observed = numbers[~np.isnan(numbers)]
+    low, high = observed.min(), observed.max()
     # Numbers above 1e154 overflow when they are squared, and those below 1e-162 become zero.
     with np.errstate(over="ignore", invalid="ignore"):
-        deviation = known.std()
+        deviation = observed.std()
     if low == high or deviation == 0 or not np.isfinite(deviation):
         raise UsageError(f"{where} goes from {low:g} to {high:g}, which cannot be learnt; rescale it.")
 

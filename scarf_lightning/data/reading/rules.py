@@ -31,7 +31,7 @@ Values = Coded | Floats
 """A feature of n rows: categories, or numbers ``(n,)`` with NaN where a value is missing."""
 
 MISSING = frozenset(["", "?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "none", "null", "missing", "unknown", "#n/a"])
-"""Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
+"""Texts, in lower case, that mean a missing value in a column of numbers or dates."""
 LONGEST = 100
 """Characters. Longer texts are no dates."""
 UNITS = "%$€£¥"
@@ -131,20 +131,20 @@ def quantity_rule(
 ) -> tuple[Rule, list[str]] | None:
     """The rule by which a column holds numbers or dates, and notes on doubts; None if it holds neither.
 
-    Text that is codes, such as 007, or a single number is neither. ``text`` is of the column, if it is known already;
-    ``kind`` is numeric, if the user says so.
+    Text that is codes, such as 007, or a single number is neither. ``text`` is the column's, if it is known already;
+    ``kind`` is numeric if the user sets it.
     """
     name = str(column.name)
     if is_numeric(column):
         return Rule(name, "numbers", decimal or "."), []
     if pd.api.types.is_datetime64_any_dtype(column):
         return Rule(name, "dates", has_zone=column.dt.tz is not None), []
-    known = known_values((text or text_of(column)).distinct)
-    notation, others, notes = notation_of(known, decimal)
-    are_numbers = not others and len(known) > 1 and not any(map(CODE.fullmatch, known))
+    texts = known_values((text or text_of(column)).distinct)
+    notation, others, notes = notation_of(texts, decimal)
+    are_numbers = not others and len(texts) > 1 and not any(map(CODE.fullmatch, texts))
     if kind == "numeric" or (are_numbers and kind is None):
         return Rule(name, "numbers", *notation), notes
-    format, notes = date_format(known)
+    format, notes = date_format(texts)
     return (Rule(name, "dates", format=format, has_zone="%z" in format), notes) if format else None
 
 
@@ -284,8 +284,8 @@ def min_hashes(texts: Sequence[str]) -> Floats:
     """
     factors = []
     for n in NGRAMS:
-        drawn = [np.random.RandomState(seed).randint(-LARGEST, LARGEST, n, np.int32) for seed in range(N_HASHES)]
-        factors.append(np.array(drawn).T)
+        vectors = [np.random.RandomState(seed).randint(-LARGEST, LARGEST, n, np.int32) for seed in range(N_HASHES)]
+        factors.append(np.array(vectors).T)
     smallest = np.empty((len(texts), N_HASHES), dtype=np.float32)
     for row, text in enumerate(texts):
         letters = np.frombuffer(text.encode(), dtype=np.int8, count=len(text)).astype(np.int32)
