@@ -1,6 +1,6 @@
 """How the verdict on a difference becomes an answer: by its interval, and by the levels that its claims need.
 
-Two questions are asked of a difference, and each has its own error rate:
+There are two questions about a difference, and each has its own error rate:
 
 - **Direction**: is there a difference at all? It is claimed if the interval excludes zero.
 - **Size**: is the difference larger than the margin, or smaller? It is claimed if the interval lies beyond the margin,
@@ -25,7 +25,7 @@ false. The level of a look is its repeated p-value: the level at which the look 
   trials have nothing in common. Trials of one table share its rows, which makes looks more alike, and any further look
   cheaper. So this is the safe side, and the bounds need no estimate of the error's parts, which few trials show badly.
 
-An answer that a look has claimed stands at later ones as long as their interval of 95 % still shows it. seqbench (an R
+An answer that a look has claimed holds at later looks as long as their 95 % interval still shows it. seqbench (an R
 package for benchmarks of machine learning) has the same promise by betting; its bounds hold for any number of looks
 without remembering them, and find less.
 """
@@ -88,7 +88,7 @@ class Levels(NamedTuple):
 
 
 ALONE = Levels(1 - LEVEL, 1 - LEVEL, 1 - LEVEL)
-"""The levels that each claim on a comparison needs which is answered alone."""
+"""The levels that the claims on a comparison need if it is answered alone."""
 
 
 @dataclass(frozen=True)
@@ -187,19 +187,19 @@ class Claim(NamedTuple):
 
 def claimed_together(verdicts: Sequence[Verdict], looks: Sequence[Sequence[Look]]) -> list[Claim]:
     """What each comparison of a family may claim, after the earlier looks at it."""
-    looked = [after_looks(verdict, before) for verdict, before in zip(verdicts, looks, strict=True)]
-    every = needed_together([verdict.levels for verdict in looked])
+    adjusted_verdicts = [after_looks(verdict, before) for verdict, before in zip(verdicts, looks, strict=True)]
+    levels = needed_together([verdict.levels for verdict in adjusted_verdicts])
     claims = []
-    for verdict, needed in zip(looked, every, strict=True):
-        claimed, why = decided(verdict, needed), ""
-        if claimed == UNDECIDED and verdict.basis != "none" and not verdict.reason:
+    for verdict, needed in zip(adjusted_verdicts, levels, strict=True):
+        answer, why = decided(verdict, needed), ""
+        if answer == UNDECIDED and verdict.basis != "none" and not verdict.reason:
             if verdict.has_few_trials:
                 why = counted(verdict.trials, "trial")
             elif verdict.answer != UNDECIDED:
-                why = f"{len(looked)} comparisons"
+                why = f"{len(adjusted_verdicts)} comparisons"
             elif answer_of(verdict.interval, verdict.margin) != UNDECIDED:
                 why = "looked at before" if len(verdict.looks) > 1 else "level kept for later looks"
-        claims.append(Claim(verdict, claimed, needed, why))
+        claims.append(Claim(verdict, answer, needed, why))
     return claims
 
 
@@ -217,13 +217,13 @@ def decided(verdict: Verdict, needed: Levels = ALONE) -> Answer:
     """
     if verdict.has_few_trials or verdict.reason:
         return UNDECIDED
-    direction, beyond, within = (own <= its for own, its in zip(verdict.levels, needed, strict=True))
-    # An earlier look may have claimed what the interval does not show any longer.
-    shown = answer_of(verdict.interval, verdict.margin)
-    if shown == SAME and within:
+    direction, beyond, within = (level <= limit for level, limit in zip(verdict.levels, needed, strict=True))
+    # An earlier look may have claimed an answer that the interval does not show.
+    answer = answer_of(verdict.interval, verdict.margin)
+    if answer == SAME and within:
         return SAME
-    if shown in ("helps", "hurts") and beyond:
-        return shown
+    if answer in ("helps", "hurts") and beyond:
+        return answer
     if direction and verdict.low > 0:
         return "helps, size open"
     return "hurts, size open" if direction and verdict.high < 0 else UNDECIDED
@@ -288,13 +288,13 @@ def _steps(levels: Floats, alpha: float) -> list[float]:
 def after_looks(verdict: Verdict, before: Sequence[Look]) -> Verdict:
     """A verdict whose levels, and so its answer, hold after the looks that were taken before.
 
-    What a look has claimed stands, if the difference still has the same sign:
+    What a look has claimed holds at later looks if the difference still has the same sign:
 
     >>> from scarf_lightning.metrics import metric_named
     >>> from scarf_lightning.verdicts import Trials, judge
     >>> gains = [0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, 0.036, 0.02, 0.031, 0.02]
-    >>> found = judge([Trials(dict(enumerate(gains)))], metric_named("accuracy"))
-    >>> found.answer, after_looks(found, [Look(10)]).answer
+    >>> verdict = judge([Trials(dict(enumerate(gains)))], metric_named("accuracy"))
+    >>> verdict.answer, after_looks(verdict, [Look(10)]).answer
     ('helps', 'helps, size open')
     """
     # Where nothing is claimed, a look costs nothing.
@@ -358,20 +358,20 @@ def level_after(p: float, trials: Iterable[int]) -> float:
     looks = tuple(sorted(set(trials)))
     if len(looks) == 1:
         return min(1.0, p / float(spent(looks)[0]))
-    needed = _needed(looks)
-    if p >= needed[-1]:
+    levels = _levels_needed(looks)
+    if p >= levels[-1]:
         return 1.0
     # By standard errors, in which bounds bend least.
     distance = float(-ndtri(max(p, 1e-300) / 2))
-    distances = -ndtri(np.array(needed) / 2)
+    distances = -ndtri(np.array(levels) / 2)
     # Beyond the strictest bound that is computed, levels are to each other as they are there.
     if distance >= distances[0]:
-        return ALPHAS[0] * p / needed[0]
+        return ALPHAS[0] * p / levels[0]
     return float(np.exp(np.interp(-distance, -distances, np.log(ALPHAS))))
 
 
 @cache
-def _needed(looks: tuple[int, ...]) -> list[float]:
+def _levels_needed(looks: tuple[int, ...]) -> list[float]:
     """The level that the last look needs by itself to claim at each of `ALPHAS`."""
     return [needed_at(looks[-1], looks, alpha) for alpha in ALPHAS]
 
@@ -384,7 +384,7 @@ def needed_at(trials: int, looks: Iterable[int], level: float) -> float:
     """
     from scipy.special import ndtr
 
-    return float(2 * ndtr(-_left_open(tuple(sorted({*looks, trials})), level).bound))
+    return float(2 * ndtr(-_open_differences(tuple(sorted({*looks, trials})), level).bound))
 
 
 def spent(trials: Sequence[int], alpha: float = 1.0) -> Floats:
@@ -399,9 +399,9 @@ def spent(trials: Sequence[int], alpha: float = 1.0) -> Floats:
     first = FIRST / (1 + (HALF_OF_FIRST / n[0]) ** STEEPNESS_OF_FIRST)
     # Parts of thousands of trials are one but for rounding, so it is what they leave that is divided.
     soon, late = (1 / (1 + (n / half) ** STEEPNESS_OF_REST) for half in (HALF_OF_SOON, HALF_OF_LATE))
-    left = SOON * soon + (1 - SOON) * late
-    # What is left after the first look, by the part of it that these trials are due.
-    later = 1 - left / left[0]
+    remainder = SOON * soon + (1 - SOON) * late
+    # The level that the first look leaves, by the part of it that these trials may spend.
+    later = 1 - remainder / remainder[0]
     return np.asarray(alpha * (first + (1 - first) * later))
 
 
@@ -420,8 +420,9 @@ class _Open(NamedTuple):
 
 
 @cache
-def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
-    """What looks at these numbers of trials, in rising order, leave open. Each look goes on from those before it.
+def _open_differences(trials: tuple[int, ...], alpha: float) -> _Open:
+    """The differences that looks at these numbers of trials, in rising order, leave open. Each look goes on from those
+    before it.
 
     Looks claim together with a chance of what they have `spent`, if nothing differs and trials have nothing in common
     (Armitage, McPherson and Rowe 1969, DOI 10.2307/2343787).
@@ -432,24 +433,24 @@ def _left_open(trials: tuple[int, ...], alpha: float) -> _Open:
     # Without a trial all that is known is that nothing differs.
     if not trials:
         return _Open(0.0, np.zeros(1), np.ones(1))
-    before = _left_open(trials[:-1], alpha)
+    previous = _open_differences(trials[:-1], alpha)
     *_, spent_before, spent_now = [0.0, *spent(trials, alpha)]
-    due = spent_now - spent_before
-    alike = math.sqrt(trials[-2] / trials[-1]) if len(trials) > 1 else 0.0
-    apart = math.sqrt(1 - alike**2)
+    share = spent_now - spent_before
+    correlation = math.sqrt(trials[-2] / trials[-1]) if len(trials) > 1 else 0.0
+    deviation = math.sqrt(1 - correlation**2)
     # What a difference that was open at the look before becomes at this one.
-    centres = alike * before.at
+    centres = correlation * previous.at
 
-    def crossed(bound: float) -> float:
-        beyond = ndtr((-bound - centres) / apart) + ndtr((centres - bound) / apart)
-        return float((before.density * beyond).sum())
+    def chance_beyond(bound: float) -> float:
+        chances = ndtr((-bound - centres) / deviation) + ndtr((centres - bound) / deviation)
+        return float((previous.density * chances).sum())
 
-    # Nothing is left to be claimed by a look whose due is less than what lies beyond all bounds.
+    # A look can claim nothing if its share of the level is less than the chance beyond all bounds.
     bound = MOST
-    if crossed(MOST) < due:
-        bound = float(brentq(lambda value: crossed(value) - due, 0.0, MOST))
+    if chance_beyond(MOST) < share:
+        bound = float(brentq(lambda value: chance_beyond(value) - share, 0.0, MOST))
     points, weights = np.polynomial.legendre.leggauss(NODES)
     at = points * bound
-    steps = (at[:, None] - centres) / apart
-    kernel = np.exp(-(steps**2) / 2) / (apart * math.sqrt(2 * math.pi))
-    return _Open(bound, at, kernel @ before.density * weights * bound)
+    steps = (at[:, None] - centres) / deviation
+    kernel = np.exp(-(steps**2) / 2) / (deviation * math.sqrt(2 * math.pi))
+    return _Open(bound, at, kernel @ previous.density * weights * bound)

@@ -35,7 +35,7 @@ ROUNDING = 1e-6
 """The part by which float32 may change a number."""
 ROUNDED = 0.005
 """The most by which a probability of two decimals is rounded."""
-N_LABELS, VALUE, TESTED = "number of labels", "value of a trial", "test rows of a trial"
+N_LABELS, VALUE, TEST_ROWS = "number of labels", "value of a trial", "test rows of a trial"
 """Columns by names that no user's column has."""
 PLACE = [N_LABELS, "dataset", "competitor"]
 
@@ -99,7 +99,7 @@ def compare(
             have an interaction. If all settings differ from one in a single column, each change is compared with it.
             Else each setting is compared with the reference. A setting does not use a column in which it is null.
         labels: the column with the number of labels that a competitor learnt from. Competitors are compared at each
-            number. Over six tables or more a gain is also said as labels: how many times as many the reference needs
+            number. Over six tables or more a gain is also given in labels: how many times as many the reference needs
             for the same metric, by its learning curve.
         margin: a difference no larger than this is of no practical consequence; a part of the reference's value for
             metrics without a largest value, such as ``rmse``.
@@ -118,23 +118,23 @@ def compare(
     >>> trials = [("wine", trial, "forest", 0.97 + trial / 1000) for trial in range(10)]
     >>> trials += [("wine", trial, "tree", 0.89 + trial / 800) for trial in range(10)]
     >>> frame = pd.DataFrame(trials, columns=["dataset", "trial", "competitor", "accuracy"])
-    >>> found = compare(frame, metric="accuracy", reference="tree")
-    >>> found.frame["answer"].item(), round(found.frame["difference"].item(), 4)
+    >>> results = compare(frame, metric="accuracy", reference="tree")
+    >>> results.frame["answer"].item(), round(results.frame["difference"].item(), 4)
     ('helps', 0.0789)
     """
-    known = {"test_to_train": test_to_train, "n_trained": n_trained}
-    for name, value in ({"margin": margin} | known).items():
+    fields = {"test_to_train": test_to_train, "n_trained": n_trained}
+    for name, value in ({"margin": margin} | fields).items():
         if not isinstance(value, Real) or not value >= 0:
             raise UsageError(f"{name}={value} needs to be a number of 0 or more.")
     measure = metric_named(metric)
     # An array has no names of columns, so the first one is refused as lacking.
     frame = pd.DataFrame(frame)
-    cells = [] if frame.empty else cells_of(frame, measure, factors, labels, **known)
+    cells = [] if frame.empty else cells_of(frame, measure, factors, labels, **fields)
     if not cells:
         raise UsageError(f"The frame has no value of {metric}; fill its column.")
-    named = None if reference is None else _text(reference)
+    reference_name = None if reference is None else _text(reference)
     # The first setting is the usual one.
-    plan = Plan(cells, factors, factors, measure, named, cells[0].options, margin)
+    plan = Plan(cells, factors, factors, measure, reference_name, cells[0].options, margin)
     effects = answered(effects_of(plan)[0], lambda _: [Look(trials) for trials in looks])
     if not effects:
         raise UsageError("No competitor shares a table and a trial with the reference; name another one.")
@@ -142,7 +142,7 @@ def compare(
         (cell.table, cell.name, cell.labels, *cell.trials.level(measure), len(cell.trials.values)) for cell in cells
     ]
     worths = worths_of(effects, cells)
-    worth_rows = [{"competitor": its.what, "reference": its.reference} | vars(worth) for its, worth in worths]
+    worth_rows = [{"competitor": effect.what, "reference": effect.reference} | vars(worth) for effect, worth in worths]
     return ComparedResults(
         measure,
         margin,
@@ -156,12 +156,12 @@ def compare(
 
 
 def cells_of(
-    frame: pd.DataFrame, metric: Metric, factors: Sequence[str] = (), labels: str | None = None, **known: Any
+    frame: pd.DataFrame, metric: Metric, factors: Sequence[str] = (), labels: str | None = None, **fields: Any
 ) -> list[Cell]:
     """The cells of a frame, ascending in their numbers of labels. Arguments and errors are those of `compare`.
 
     Args:
-        known: fields of `Trials`.
+        fields: arguments of `Trials`.
 
     >>> frame = pd.DataFrame({"dataset": ["wine"], "trial": [0], "competitor": ["tree"], "accuracy": [0.9]})
     >>> (cell,) = cells_of(frame, metric_named("accuracy"))
@@ -171,40 +171,42 @@ def cells_of(
     if factors and (isinstance(factors, str) or len(set(factors)) < max(2, len(factors))):
         raise UsageError("factors needs two columns or more, each once; one is a competitor.")
     is_measured = metric.name in frame.columns
-    predicted = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
-    if "number" in metric.targets or not predicted:
-        predicted = ["prediction"]
-    columns = [metric.name] if is_measured else ["row", "label", *predicted]
-    places = ["dataset", "trial", *([labels] if labels else [])]
-    for column in (*places, *(factors or ["competitor"]), *columns):
+    prediction_columns = [str(column) for column in frame.columns if str(column).startswith(PROBABILITY)]
+    if "number" in metric.targets or not prediction_columns:
+        prediction_columns = ["prediction"]
+    columns = [metric.name] if is_measured else ["row", "label", *prediction_columns]
+    keys = ["dataset", "trial", *([labels] if labels else [])]
+    for column in (*keys, *(factors or ["competitor"]), *columns):
         if column not in frame.columns:
             raise UsageError(
                 f"The frame lacks the column {column}; it needs dataset, trial, competitor, and {metric.name} for each "
                 "trial or row, label and prediction for each test row."
             )
     # A setting does not use a factor without a value.
-    filled = [*places, *([] if factors else ["competitor"]), *([] if is_measured else columns)]
-    if frame[filled].isna().any(axis=None):
-        raise UsageError(f"The frame has rows without a value of {', '.join(filled)}; fill or drop these rows.")
+    required_columns = [*keys, *([] if factors else ["competitor"]), *([] if is_measured else columns)]
+    if frame[required_columns].isna().any(axis=None):
+        raise UsageError(
+            f"The frame has rows without a value of {', '.join(required_columns)}; fill or drop these rows."
+        )
     frame, options = _with_competitors(frame, factors or ["competitor"])
     # Names may be numbers in one part of a frame and texts in another.
     n_labels = _numbers(frame, labels, (1.0, math.inf)) if labels else 0.0
     frame = frame.astype({"dataset": str}).assign(**{N_LABELS: n_labels})
     frame = frame.sort_values(N_LABELS, kind="stable", ignore_index=True)
-    twice = frame.duplicated([*PLACE, "trial", *([] if is_measured else ["row"])])
-    if twice.any():
-        raise UsageError(f"{_place(frame[twice])} has a row twice; keep one of the two.")
+    is_repeated = frame.duplicated([*PLACE, "trial", *([] if is_measured else ["row"])])
+    if is_repeated.any():
+        raise UsageError(f"{_place(frame[is_repeated])} has a row twice; keep one of the two.")
     if is_measured:
         trials = frame.assign(**{VALUE: _numbers(frame, metric.name, metric.bounds)}).dropna(subset=VALUE)
     else:
-        trials = _tested(frame, metric, predicted)
+        trials = _trials_of_predictions(frame, metric, prediction_columns)
     cells = []
     groups: Any = trials.groupby(PLACE, sort=False)
-    for (n, table, name), own in groups:
-        values = dict(zip(own["trial"], own[VALUE], strict=True))
-        tested = {} if is_measured else dict(zip(own["trial"], own[TESTED], strict=True))
-        its = Trials(values, tested, **known)
-        cells.append(Cell(table, name, its, options[name], f"{n:,g} labels" if labels else "", n or None, n))
+    for (n, table, name), group in groups:
+        values = dict(zip(group["trial"], group[VALUE], strict=True))
+        test_rows = {} if is_measured else dict(zip(group["trial"], group[TEST_ROWS], strict=True))
+        cell_trials = Trials(values, test_rows, **fields)
+        cells.append(Cell(table, name, cell_trials, options[name], f"{n:,g} labels" if labels else "", n or None, n))
     return cells
 
 
@@ -223,26 +225,26 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value).removesuffix(".0")
 
 
-def _tested(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> pd.DataFrame:
-    """The trials of a frame with a row a test row, whose columns are `PLACE`, ``trial``, `VALUE` and `TESTED`."""
-    kinds = frame.groupby(["dataset", "row"])["label"].nunique()
-    for its in kinds.index[kinds > 1]:
+def _trials_of_predictions(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> pd.DataFrame:
+    """The trials of a frame with a row a test row, whose columns are `PLACE`, ``trial``, `VALUE` and `TEST_ROWS`."""
+    n_labels = frame.groupby(["dataset", "row"])["label"].nunique()
+    for row in n_labels.index[n_labels > 1]:
         raise UsageError(
             "Row {} {} has two labels; the column row needs the number of the row in the table, and label one value "
-            "for each.".format(*its)
+            "for each.".format(*row)
         )
     predictions, labels = _predictions_and_labels(frame, metric, columns)
     # Rows may be called by any names, so their ranks stand for them.
     numbers = pd.factorize(frame["row"], sort=True)[0]
-    found = []
+    trials = []
     places: Any = frame.groupby([*PLACE, "trial"], sort=False).indices
-    for place, its in places.items():
+    for place, positions in places.items():
         # Two competitors may list their rows in different orders, and are compared row by row.
-        order = its[np.argsort(numbers[its])]
-        tested = rows_by_metric([metric], predictions[order], labels[order], numbers[order])
+        order = positions[np.argsort(numbers[positions])]
+        rows_by_name = rows_by_metric([metric], predictions[order], labels[order], numbers[order])
         # A metric may be undefined on a trial's test rows, such as the AUROC of one class.
-        found += [(*place, float(rows.values.mean()), rows) for rows in tested.values()]
-    return pd.DataFrame(found, columns=[*PLACE, "trial", VALUE, TESTED])
+        trials += [(*place, float(rows.values.mean()), rows) for rows in rows_by_name.values()]
+    return pd.DataFrame(trials, columns=[*PLACE, "trial", VALUE, TEST_ROWS])
 
 
 def _predictions_and_labels(frame: pd.DataFrame, metric: Metric, columns: Sequence[str]) -> tuple[Floats, Labels]:
@@ -251,12 +253,12 @@ def _predictions_and_labels(frame: pd.DataFrame, metric: Metric, columns: Sequen
         return _numbers(frame, "prediction"), _numbers(frame, "label")
     labels = frame["label"].astype(str)
     if columns == ["prediction"]:
-        predicted = frame["prediction"].astype(str)
-        if not predicted.isin(labels).any():
+        predicted_classes = frame["prediction"].astype(str)
+        if not predicted_classes.isin(labels).any():
             raise UsageError("The column prediction holds no class of the column label; name the classes alike.")
         # Classes that only predictions have count as classes too. A predicted class is a certain one.
-        classes = sorted({*labels, *predicted})
-        predictions = np.eye(len(classes))[pd.Categorical(predicted, categories=classes).codes]
+        classes = sorted({*labels, *predicted_classes})
+        predictions = np.eye(len(classes))[pd.Categorical(predicted_classes, categories=classes).codes]
     else:
         classes = [column.removeprefix(PROBABILITY) for column in columns]
         predictions = np.column_stack([_numbers(frame, column, FRACTION) for column in columns])

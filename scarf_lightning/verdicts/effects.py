@@ -41,7 +41,7 @@ class Cell:
         options: the value of each axis that it uses, as a text.
         context: what it shares with the cells that it is compared with: ``20 labels``, ``on iris``, ``seed 1``.
         labels: how many labels training sees, infinity for all; None if that does not vary.
-        n_labels: the labels as they were counted; NaN if nobody did.
+        n_labels: the number of labels that were counted; NaN if it is unknown.
         key: by which the caller finds it again.
         fault: the sign that it has learnt nothing; empty if there is none.
         is_baseline: true for the method that always gives one answer.
@@ -249,46 +249,48 @@ class Plan:
                 return {axis for axis in unequal if axis.partition(".")[0] not in unequal - {axis}}
         return set()
 
-    def effects(self, kind: Kind, what: str, reference: str, *sides: Sequence[str], **known: Any) -> list[Effect]:
+    def effects(self, kind: Kind, what: str, reference: str, *sides: Sequence[str], **fields: Any) -> list[Effect]:
         """An effect in each context, over the tables on which all of its competitors have a common trial.
 
         Args:
             sides: names of the competitors that are added, and of those that are taken away.
-            kind, what, reference, known: fields of `Effect`.
+            kind, what, reference, fields: arguments of `Effect`.
         """
         contexts: dict[str, Any] = {}
         for (context, _), cells in self.places.items():
             if cells.keys() >= set().union(*sides):
-                for found, names in zip(contexts.setdefault(context, ([], [])), sides, strict=True):
-                    found += [cells[name] for name in names]
+                for side_cells, names in zip(contexts.setdefault(context, ([], [])), sides, strict=True):
+                    side_cells += [cells[name] for name in names]
         return [
             effect
             for context, cells in contexts.items()
-            for effect in self.effect(kind, what, reference, *cells, context=context, **known)
+            for effect in self.effect(kind, what, reference, *cells, context=context, **fields)
         ]
 
     def effect(
-        self, kind: Kind, what: str, reference: str, ones: Sequence[Cell], others: Sequence[Cell], **known: Any
+        self, kind: Kind, what: str, reference: str, ones: Sequence[Cell], others: Sequence[Cell], **fields: Any
     ) -> list[Effect]:
         """The effect of these cells, before it is answered with others; none if no table has a common trial."""
         is_interaction = kind == "interaction"
         differences = {}
         for table in dict.fromkeys(cell.table for cell in ones):
-            added, taken = ([cell.trials for cell in side if cell.table == table] for side in (ones, others))
-            difference = difference_of(added, taken, self.metric, is_interaction=is_interaction)
+            added_trials, removed_trials = (
+                [cell.trials for cell in side if cell.table == table] for side in (ones, others)
+            )
+            difference = difference_of(added_trials, removed_trials, self.metric, is_interaction=is_interaction)
             if difference.values:
                 differences[table] = difference
         if not differences:
             return []
         verdict = judge([*differences.values()], self.metric, self.margin, is_interaction=is_interaction)
         ones, others = ([cell for cell in side if cell.table in differences] for side in (ones, others))
-        # A side that has learnt nothing, in a third of its cells or more, and is worse is an accident, and no answer
-        # about the method. One of the signs, the same in whichever order the cells are read.
+        # If a third or more of a side's cells have learnt nothing and the side is worse, that is an accident, and says
+        # nothing about the method. The reason names the first sign by the alphabet, whatever the order of the cells.
         for name, side, is_worse in ((what, ones, verdict.high < 0), (reference, others, verdict.low > 0)):
             faults = [cell.fault for cell in side if cell.fault]
             if is_worse and 3 * len(faults) >= max(3, len(side)):
                 verdict = replace(verdict, reason=f"{name} has not learnt: it {min(faults)}")
-        return [Effect(kind, what, reference, ones, others, verdict, self.metric, **known)]
+        return [Effect(kind, what, reference, ones, others, verdict, self.metric, **fields)]
 
 
 def effects_of(plan: Plan) -> tuple[list[Effect], Product | None]:
@@ -314,21 +316,21 @@ def _product(plan: Plan) -> Product | None:
     """The cells as a product; None if they are none, or if the reference is a competitor and no value of an axis."""
     # A cell may not use an axis.
     values = {axis: list(dict.fromkeys(cell.options.get(axis, "") for cell in plan.cells)) for axis in plan.varied}
-    is_product = len(values) > 1 and all("" not in known and len(known) > 1 for known in values.values())
+    is_product = len(values) > 1 and all("" not in choices and len(choices) > 1 for choices in values.values())
     if not is_product or (plan.reference is not None and not plan.chosen):
         return None
     firsts = {**plan.usual, **plan.chosen}
     # The sort is stable: without a usual value the first one stays the first.
-    axes = {axis: sorted(known, key=lambda value: value != firsts.get(axis)) for axis, known in values.items()}
+    axes = {axis: sorted(choices, key=lambda value: value != firsts.get(axis)) for axis, choices in values.items()}
     names = {tuple(cell.options[axis] for axis in axes): name for name, cell in plan.competitors.items()}
-    whole: list[Cell] = []
+    complete_cells: list[Cell] = []
     for cells in plan.places.values():
         # A table that lacks a setting has no means to compare.
         trials = [set(cell.trials.values) for cell in cells.values()]
         if len(cells) == len(names) and set.intersection(*trials):
-            whole += cells.values()
-    is_whole = len(names) == math.prod(map(len, axes.values())) and whole
-    return Product(axes, names, whole) if is_whole else None
+            complete_cells += cells.values()
+    is_complete = len(names) == math.prod(map(len, axes.values())) and complete_cells
+    return Product(axes, names, complete_cells) if is_complete else None
 
 
 def _by_axis(plan: Plan, product: Product) -> list[Effect]:
@@ -337,27 +339,29 @@ def _by_axis(plan: Plan, product: Product) -> list[Effect]:
     An interaction is by how much the effect of one value changes with another: (a1 b1 - a0 b1) - (a1 b0 - a0 b0).
     """
     axes, effects = product.axes, []
-    whole = replace(plan, cells=product.cells)
-    for chosen in (*((axis,) for axis in axes), *itertools.combinations(axes, 2)):
-        kind: Kind = "axis" if len(chosen) == 1 else "interaction"
-        known = {"family": chosen[0] if kind == "axis" else "interactions"}
-        if rest := [axis for axis in axes if axis not in chosen]:
-            known["over"] = f"{math.prod(len(axes[axis]) for axis in rest)} settings of {' and '.join(rest)}"
-        reference = " × ".join(f"{axis}={axes[axis][0]}" for axis in chosen)
-        for values in itertools.product(*(axes[axis][1:] for axis in chosen)):
-            value = dict(zip(chosen, values, strict=True))
+    product_plan = replace(plan, cells=product.cells)
+    for factors in (*((axis,) for axis in axes), *itertools.combinations(axes, 2)):
+        kind: Kind = "axis" if len(factors) == 1 else "interaction"
+        fields = {"family": factors[0] if kind == "axis" else "interactions"}
+        if rest := [axis for axis in axes if axis not in factors]:
+            fields["over"] = f"{math.prod(len(axes[axis]) for axis in rest)} settings of {' and '.join(rest)}"
+        reference = " × ".join(f"{axis}={axes[axis][0]}" for axis in factors)
+        for values in itertools.product(*(axes[axis][1:] for axis in factors)):
+            combination = dict(zip(factors, values, strict=True))
             sides: dict[int, list[str]] = {1: [], -1: [], 0: []}
             for setting in itertools.product(*axes.values()):
-                its = dict(zip(axes, setting, strict=True))
-                sign = math.prod((its[axis] == value[axis]) - (its[axis] == axes[axis][0]) for axis in chosen)
+                options = dict(zip(axes, setting, strict=True))
+                sign = math.prod(
+                    (options[axis] == combination[axis]) - (options[axis] == axes[axis][0]) for axis in factors
+                )
                 sides[sign].append(product.names[setting])
-            what = " × ".join(f"{axis}={its}" for axis, its in value.items())
-            effects += whole.effects(kind, what, reference, sides[1], sides[-1], **known)
+            what = " × ".join(f"{axis}={value}" for axis, value in combination.items())
+            effects += product_plan.effects(kind, what, reference, sides[1], sides[-1], **fields)
     return effects
 
 
-def _named(plan: Plan) -> list[str]:
-    """The competitors that the user's reference fits, the most usual first; none if nobody names one.
+def _user_references(plan: Plan) -> list[str]:
+    """The competitors that the user's reference fits, the most usual first; none if no reference is given.
 
     Raises:
         UsageError: it is no competitor, and no value of an axis.
@@ -382,45 +386,45 @@ def _named(plan: Plan) -> list[str]:
 def _one_by_one(plan: Plan) -> list[Effect]:
     """Each change beside the base of a star, called by its override, such as ``scaling=minmax``; or else each
     competitor beside its reference: the one that is named, itself without pre-training, or the most usual one."""
-    named, effects = _named(plan), []
-    changed = _star(plan, named)
-    references = named or _without_pretraining(plan) or [*plan.competitors][:1]
-    if changed:
-        references = [*plan.competitors.keys() - changed]
+    user_references, effects = _user_references(plan), []
+    changes = _star(plan, user_references)
+    references = user_references or _without_pretraining(plan) or [*plan.competitors][:1]
+    if changes:
+        references = [*plan.competitors.keys() - changes]
     nearest = _nearest(plan, references)
     # In a product each value of the other axes has a reference of its own, and all are used; else there is one.
-    if named and not set(named) <= set(nearest.values()):
+    if user_references and not set(user_references) <= set(nearest.values()):
         nearest = _nearest(plan, references[:1])
     for name, reference in nearest.items():
         cell, base = plan.competitors[name], plan.competitors[reference]
-        # Over numbers of labels each competitor has a family of its own, and so has a baseline, of which nobody asks
-        # whether it helps.
+        # Over numbers of labels each competitor has a family of its own. So has a baseline, which nobody expects to
+        # help.
         family = name if cell.labels is not None or cell.is_baseline else ""
         kind: Kind = "competitor"
         what, against = name, reference
-        if changed:
-            kind, what = "change", f"{changed[name]}={cell.options[changed[name]]}"
-            against = ", ".join(f"{axis}={its}" for axis, its in base.options.items() if axis in changed.values())
+        if changes:
+            kind, what = "change", f"{changes[name]}={cell.options[changes[name]]}"
+            against = ", ".join(f"{axis}={value}" for axis, value in base.options.items() if axis in changes.values())
         effects += plan.effects(kind, what, against, [name], [reference], family=family)
     return effects
 
 
-def _star(plan: Plan, named: Sequence[str]) -> dict[str, str]:
+def _star(plan: Plan, references: Sequence[str]) -> dict[str, str]:
     """The one axis in which each competitor differs from the base; empty if the cells are no star, if there are two
     bases, or several numbers of labels, at each of which cells compete."""
     stars = []
-    for base in named or plan.competitors:
-        changed = {name: plan.unequal(name, base) for name in plan.competitors if name != base}
-        if all(len(axes) == 1 for axes in changed.values()) and len(set().union(*changed.values())) > 1:
-            stars.append({name: axes.pop() for name, axes in changed.items()})
-    return stars[0] if len(stars) == 1 and len(named) < 2 and plan.cells[0].labels is None else {}
+    for base in references or plan.competitors:
+        changes = {name: plan.unequal(name, base) for name in plan.competitors if name != base}
+        if all(len(axes) == 1 for axes in changes.values()) and len(set().union(*changes.values())) > 1:
+            stars.append({name: axes.pop() for name, axes in changes.items()})
+    return stars[0] if len(stars) == 1 and len(references) < 2 and plan.cells[0].labels is None else {}
 
 
 def _without_pretraining(plan: Plan) -> list[str]:
     """The networks without pre-training, if others of their method are pre-trained."""
     options = {name: cell.options for name, cell in plan.competitors.items()}
-    plain = [name for name, its in options.items() if its.get("pretrain", "none") == "none"]
-    pretrained = {its.get("method") for name, its in options.items() if name not in plain}
+    plain = [name for name, setting in options.items() if setting.get("pretrain", "none") == "none"]
+    pretrained = {setting.get("method") for name, setting in options.items() if name not in plain}
     return [name for name in plain if options[name].get("method") in pretrained]
 
 
@@ -434,7 +438,7 @@ def _of_labels(plan: Plan, effects: Sequence[Effect]) -> list[Effect]:
     """By how much each effect differs with more labels from that with the fewest: interactions with labels."""
     curves = [effect for effect in effects if effect.labels is not None]
     fewest: dict[Any, tuple[Effect, str]] = {}
-    found = []
+    interactions = []
     for more in sorted(curves, key=lambda effect: effect.labels or 0.0):
         place, _, many = more.context.rpartition(WITH)
         first, few = fewest.setdefault((more.what, place), (more, many))
@@ -442,8 +446,8 @@ def _of_labels(plan: Plan, effects: Sequence[Effect]) -> list[Effect]:
             continue
         sides = [*more.ones, *first.others], [*more.others, *first.ones]
         names = f"{more.what} × {many}", f"{more.reference} × {few}"
-        found += plan.effect("interaction", *names, *sides, over=more.over, context=place, family="interactions")
-    return found
+        interactions += plan.effect("interaction", *names, *sides, over=more.over, context=place, family="interactions")
+    return interactions
 
 
 def answered(effects: Sequence[Effect], looks: Callable[[Effect], Sequence[Look]] = lambda effect: ()) -> list[Effect]:
@@ -461,16 +465,18 @@ def answered(effects: Sequence[Effect], looks: Callable[[Effect], Sequence[Look]
     >>> one = Trials(dict(enumerate([0.64, 0.65, 0.63, 0.66, 0.61, 0.61, 0.62, 0.63, 0.61, 0.62])))
     >>> other = Trials(dict(enumerate([0.59, 0.60, 0.60, 0.61, 0.59, 0.60, 0.60, 0.61, 0.61, 0.59])))
     >>> cells = [Cell("iris", "scarf", one), Cell("iris", "none", other)]
-    >>> found, _ = effects_of(Plan(cells, (), (), metric_named("accuracy"), "none"))
-    >>> [each.shown for each in answered(found)], [each.shown for each in answered(found * 2)]
+    >>> effects, _ = effects_of(Plan(cells, (), (), metric_named("accuracy"), "none"))
+    >>> [each.shown for each in answered(effects)], [each.shown for each in answered(effects * 2)]
     (['helps, size open'], ['undecided (2 comparisons)', 'undecided (2 comparisons)'])
     """
-    found = []
+    claimed_effects = []
     for name in dict.fromkeys(effect.family for effect in effects):
         family = [effect for effect in effects if effect.family == name]
         claims = claimed_together([effect.verdict for effect in family], [*map(looks, family)])
-        found += [replace(effect, **claim._asdict()) for effect, claim in zip(family, claims, strict=True)]
-    ascending = sorted(found, key=lambda each: each.verdict.difference)
+        claimed_effects += [replace(effect, **claim._asdict()) for effect, claim in zip(family, claims, strict=True)]
+    ascending = sorted(claimed_effects, key=lambda each: each.verdict.difference)
     best = {effect.what: effect.verdict.difference for effect in ascending}
     # The sort is stable: axes and interactions follow in their order.
-    return sorted(found, key=lambda each: math.inf if each.kind in ("axis", "interaction") else -best[each.what])
+    return sorted(
+        claimed_effects, key=lambda each: math.inf if each.kind in ("axis", "interaction") else -best[each.what]
+    )

@@ -66,7 +66,7 @@ def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = 
     Splits that overlap make the same four differences weaker evidence:
 
     >>> values = {"a": [0.91, 0.93, 0.92, 0.94], "b": [0.90, 0.91, 0.90, 0.91]}
-    >>> rows = [("iris", name, trial, value) for name, its in values.items() for trial, value in enumerate(its)]
+    >>> rows = [("iris", name, trial, value) for name, column in values.items() for trial, value in enumerate(column)]
     >>> scores = pd.DataFrame(rows, columns=["dataset", "competitor", "trial", "value"])
     >>> [compared_pairs(scores, [("a", "b")], test=test)["p"].round(3).item() for test in ("welch", "corrected")]
     [0.045, 0.044]
@@ -74,15 +74,15 @@ def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = 
     from scipy.special import stdtr
 
     # Two settings under one name would overwrite each other, unnoticed.
-    repeated = scores[scores.duplicated(["dataset", "competitor", "trial"])]
-    if len(repeated):
-        name, dataset = repeated[["competitor", "dataset"]].iloc[0]
+    duplicates = scores[scores.duplicated(["dataset", "competitor", "trial"])]
+    if len(duplicates):
+        name, dataset = duplicates[["competitor", "dataset"]].iloc[0]
         raise UsageError(f"{name} has a trial twice on {dataset}; select one setting of it, or name them differently.")
     # A row a dataset, and a column a trial of each competitor; none is left out.
     values: Any = scores.astype({"value": "float64"}).pivot_table(
         index="dataset", columns=["competitor", "trial"], values="value", dropna=False
     )
-    compared = []
+    comparisons = []
     for competitor, reference in dict.fromkeys(pairs):
         first, second = values[competitor], values[reference]
         if test == "corrected":
@@ -106,8 +106,8 @@ def compared_pairs(scores: pd.DataFrame, pairs: Iterable[Pair], *, test: Test = 
         p = p.mask(error <= size, 0.0).mask(difference.abs() <= size, 1.0).where(error.notna())
         columns = {"mean": mean, "reference_mean": reference_mean, "difference": difference, "p": p}
         names = {"dataset": mean.index, "competitor": competitor, "reference": reference}
-        compared.append(pd.DataFrame(names | columns))
-    return pd.concat(compared, ignore_index=True)
+        comparisons.append(pd.DataFrame(names | columns))
+    return pd.concat(comparisons, ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -181,28 +181,28 @@ def reference_win_matrix(
         grid: for (method, pre-training) the method with that pre-training and the method without any.
         scores, test, alpha: as in `win_matrix`.
     """
-    compared = _placed(compared_pairs(scores, grid.values(), test=test), grid)
-    p, difference = compared["p"], compared["difference"]
+    comparisons = _place_on_grid(compared_pairs(scores, grid.values(), test=test), grid)
+    p, difference = comparisons["p"], comparisons["difference"]
     names = ("undecided", "ties", "wins", "losses")
     # NaN is below and above nothing, so a dataset without a test is undecided and not a tie.
     outcome = np.select([p.isna(), p >= alpha, difference > 0], names[:3], names[3])
     rows, columns = (list(dict.fromkeys(place[side] for place in grid)) for side in (0, 1))
     # A square matrix has its names in one order.
     columns = rows if set(columns) == set(rows) else columns
-    found = {}
+    matrices = {}
     for name in names:
-        counted = compared[outcome == name].pivot_table(index="row", columns="column", aggfunc="size")
+        counts = comparisons[outcome == name].pivot_table(index="row", columns="column", aggfunc="size")
         # Cells that the grid lacks compare nothing.
-        found[name] = counted.reindex(index=rows, columns=columns).fillna(0).astype(int)
-    return WinMatrix(**found)
+        matrices[name] = counts.reindex(index=rows, columns=columns).fillna(0).astype(int)
+    return WinMatrix(**matrices)
 
 
-def _placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
-    """The comparisons by the ``row`` and ``column`` of the grid that they belong to, in the grid's order."""
+def _place_on_grid(comparisons: pd.DataFrame, grid: Grid) -> pd.DataFrame:
+    """Give the comparisons the ``row`` and ``column`` of the grid that they belong to, in the grid's order."""
     places = [(*cell, *pair) for cell, pair in grid.items()]
     cells = pd.DataFrame(places, columns=["row", "column", "competitor", "reference"])
-    # One pair may stand in several cells of a grid.
-    return cells.merge(compared, on=["competitor", "reference"], how="left")
+    # Several cells of a grid may compare one pair.
+    return cells.merge(comparisons, on=["competitor", "reference"], how="left")
 
 
 def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, test: Test = "corrected") -> pd.DataFrame:
@@ -219,21 +219,21 @@ def relative_gains(scores: pd.DataFrame, grid: Grid, *, alpha: float = 0.20, tes
         either has no trial or the reference's mean is zero; ``p``, NaN where no test is possible; ``kept``, whether the
         paper's filter keeps it.
     """
-    compared = compared_pairs(scores, grid.values(), test=test)
+    comparisons = compared_pairs(scores, grid.values(), test=test)
     # A reference of zero has no percent of it.
-    size = compared["reference_mean"].abs().replace(0, np.nan)
-    compared["gain"] = 100 * compared["difference"] / size
+    size = comparisons["reference_mean"].abs().replace(0, np.nan)
+    comparisons["gain"] = 100 * comparisons["difference"] / size
     # Beside a reference of zero there may be a p-value without a gain.
-    compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
+    comparisons["kept"] = (comparisons["p"] < alpha) & comparisons["gain"].notna()
     columns = ["row", "column", "competitor", "reference", "dataset", "gain", "p", "kept"]
-    return _placed(compared, grid)[columns]
+    return _place_on_grid(comparisons, grid)[columns]
 
 
 def gain_table(gains: pd.DataFrame) -> pd.DataFrame:
     """Average relative gains; ``gain_table(gains)["kept_mean"].unstack()`` is the paper's Table 1.
 
     The filter keeps the datasets on which something happened, so its mean overstates the gain to be expected on the
-    next dataset; the mean over all stands beside it.
+    next dataset; the table has the mean over all datasets beside it.
 
     Args:
         gains: what `relative_gains` returns.

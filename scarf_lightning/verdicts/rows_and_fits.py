@@ -81,16 +81,16 @@ def rows_by_metric(
         rows: numbers of the rows in the table, ``(n,)``.
     """
     # Copies in two mini-batches may differ in the last digits of a probability.
-    distinct = predictions.astype(np.float16) if predictions.ndim == 2 else predictions
+    rounded_predictions = predictions.astype(np.float16) if predictions.ndim == 2 else predictions
     # Equal codes are how copies are found later, without keeping the predictions.
-    codes = np.unique(distinct, axis=0, return_inverse=True)[1].ravel()
-    defined = {}
+    codes = np.unique(rounded_predictions, axis=0, return_inverse=True)[1].ravel()
+    rows_of_metrics = {}
     for metric in metrics:
         values = row_values(metric, predictions, labels)
         if np.isfinite(values).all():
             added = added_values(metric, predictions, labels)
-            defined[metric.name] = RowsOfTrial(rows, values, added, codes)
-    return defined
+            rows_of_metrics[metric.name] = RowsOfTrial(rows, values, added, codes)
+    return rows_of_metrics
 
 
 def row_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
@@ -141,23 +141,23 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     if predictions.ndim == 1 or not np.isfinite(metric.bounds).all():
         return np.full((1, 2), np.nan)
     n, n_classes = predictions.shape
-    predicted = predictions.argmax(axis=1)
-    certain = np.eye(n_classes)
+    predicted_classes = predictions.argmax(axis=1)
+    one_hot = np.eye(n_classes)
     value = metric.function(predictions, labels)
     values = np.full((n_classes, 2), np.nan)
-    # A metric that the predicted classes alone decide is the same if they are certain.
-    if metric.function(certain[predicted], labels) != value:
+    # A metric of the predicted classes alone is the same if their probabilities are one.
+    if metric.function(one_hot[predicted_classes], labels) != value:
         return values
-    n_predicted = np.bincount(predicted, minlength=n_classes)
+    n_predicted = np.bincount(predicted_classes, minlength=n_classes)
     for label in np.unique(labels):
         others = n_predicted.copy()
         # The row's own class is no mistake, even if it is predicted most often.
         others[label] = -1
-        longer = np.append(labels, label)
-        for place, added in enumerate((label, others.argmax())):
-            one_more = certain[np.append(predicted, added)]
+        longer_labels = np.append(labels, label)
+        for place, added_class in enumerate((label, others.argmax())):
+            one_more = one_hot[np.append(predicted_classes, added_class)]
             # The mean over n + 1 rows is that over n rows and the value of the one more.
-            longer_value = metric.function(one_more, longer)
+            longer_value = metric.function(one_more, longer_labels)
             values[label, place] = (n + 1) * longer_value - n * value
     return values
 
@@ -172,8 +172,10 @@ def jackknifed(metric: Metric, predictions: Floats, labels: Labels, value: float
     array([0., 0., 3.])
     """
     n = len(labels)
-    without = np.array([metric.function(np.delete(predictions, row, 0), np.delete(labels, row)) for row in range(n)])
-    return np.where(np.isnan(without), value, n * value - (n - 1) * without)
+    values_without = np.array(
+        [metric.function(np.delete(predictions, row, 0), np.delete(labels, row)) for row in range(n)]
+    )
+    return np.where(np.isnan(values_without), value, n * value - (n - 1) * values_without)
 
 
 def _right(probabilities: Floats, labels: Labels) -> Floats:
@@ -184,35 +186,35 @@ def _balanced_accuracy(probabilities: Floats, labels: Labels) -> Floats:
     """A row moves the recall of its own class, by the more the rarer the class is."""
     right = _right(probabilities, labels)
     values = np.empty(len(labels))
-    present = np.unique(labels)
-    for label in present:
-        own = labels == label
-        recall = right[own].mean()
-        values[own] = (right[own] - recall) / _share(own)
+    classes = np.unique(labels)
+    for label in classes:
+        is_own = labels == label
+        recall = right[is_own].mean()
+        values[is_own] = (right[is_own] - recall) / _share(is_own)
     # The metric is the mean of the recalls, of the classes that occur.
-    return values / len(present)
+    return values / len(classes)
 
 
 def _auroc(probabilities: Floats, labels: Labels) -> Floats:
     """The share of the rows of the other side that a row is on the right side of, one class after the other."""
-    present = np.unique(labels)
+    classes = np.unique(labels)
     values = np.zeros(len(labels))
-    for label in present:
-        own = labels == label
+    for label in classes:
+        is_own = labels == label
         scores = probabilities[:, label]
         # Ranks among all rows, minus ranks among the rows of one's own side, count the rows of the other side below.
         below = ranks(scores)
-        below[own] -= ranks(scores[own])
-        below[~own] -= ranks(scores[~own])
-        n_own = np.count_nonzero(own)
-        n_other = len(own) - n_own
+        below[is_own] -= ranks(scores[is_own])
+        below[~is_own] -= ranks(scores[~is_own])
+        n_own = np.count_nonzero(is_own)
+        n_other = len(is_own) - n_own
         # DeLong's placement values: rows of the class should be above the others, and the others below them.
-        placement = np.where(own, below / n_other, 1 - below / n_own)
-        area = placement[own].mean()
+        placement = np.where(is_own, below / n_other, 1 - below / n_own)
+        area = placement[is_own].mean()
         # The area is a mean over the rows of each side, so a row of the smaller side moves it more.
-        share = np.where(own, _share(own), _share(~own))
+        share = np.where(is_own, _share(is_own), _share(~is_own))
         values += (placement - area) / share
-    return values / len(present)
+    return values / len(classes)
 
 
 def _log_loss(probabilities: Floats, labels: Labels) -> Floats:
@@ -353,27 +355,27 @@ def error_parts(
     # zero where the trial did not test the unit.
     n_rows = np.array([len(row_values) for row_values in values])
     trial_of = np.repeat(np.arange(trials), n_rows)
-    every = np.concatenate(values)
-    known, unit_of = np.unique(np.concatenate(units), return_inverse=True)
-    n_units = len(known)
+    all_values = np.concatenate(values)
+    distinct_units, unit_of = np.unique(np.concatenate(units), return_inverse=True)
+    n_units = len(distinct_units)
     deviations, shares = np.zeros((2, trials, n_units))
-    np.add.at(deviations, (trial_of, unit_of), (every - means[trial_of]) / n_rows[trial_of])
+    np.add.at(deviations, (trial_of, unit_of), (all_values - means[trial_of]) / n_rows[trial_of])
     np.add.at(shares, (trial_of, unit_of), 1 / n_rows[trial_of])
 
     # The part of the rows: each unit's contributions to the mean's deviation, over the trials that tested it. Summed
     # before they are squared, because a unit that is hard in one trial is hard in all.
     totals = (deviations + shares * (means - mean)[:, None]).sum(axis=0) / trials
     # One more row of each kind, as likely to have the one value as the other.
-    added = np.sqrt(((unseen - mean) ** 2).mean(axis=1))
-    totals = np.append(totals, added / n_units)
+    unseen_deviations = np.sqrt(((unseen - mean) ** 2).mean(axis=1))
+    totals = np.append(totals, unseen_deviations / n_units)
     units_variance = float((totals**2).sum() * _unbiased(n_units))
 
     # The part of the fits: the spread of trials, less what their own test rows explain. Less than nothing is left by
     # chance where fits have no part, and that may be by chance too.
     n_each = np.count_nonzero(shares, axis=1)
-    explained = float(((deviations**2).sum(axis=1) * _unbiased(n_each)).mean())
+    explained_variance = float(((deviations**2).sum(axis=1) * _unbiased(n_each)).mean())
     spread = float(means.var(ddof=1)) if trials > 1 else 0.0
-    fits_variance = max(0.0, spread - explained) / trials
+    fits_variance = max(0.0, spread - explained_variance) / trials
 
     # The part of pairs: the odds of training, since a row that is in most training sets moves a value by more than
     # its comings and goings show.
@@ -381,8 +383,8 @@ def error_parts(
     # The share of their test rows that two trials have in common, over all pairs of trials. The square of a sum over
     # trials holds each trial's own square, and the products of all pairs.
     if trials > 1:
-        own = float((shares**2).sum())
-        common = round((float((shares.sum(axis=0) ** 2).sum()) - own) / (trials - 1) / own, DIGITS)
+        own_squares = float((shares**2).sum())
+        common = round((float((shares.sum(axis=0) ** 2).sum()) - own_squares) / (trials - 1) / own_squares, DIGITS)
     # Splits without a row in common, such as those of cross-validation, test all rows that there are.
     n_table = n_test / common if common else n_test * trials
     # Rows that validate neither train nor test, so what trains may be less than what is not tested.
@@ -397,7 +399,7 @@ def error_parts(
         trials=trials,
         n_tested=n_units,
         common=common,
-        reach=0.0 if np.ptp(every) > 0 else float(np.abs(unseen - mean).max(initial=0.0)) or 1.0,
+        reach=0.0 if np.ptp(all_values) > 0 else float(np.abs(unseen - mean).max(initial=0.0)) or 1.0,
     )
 
 
@@ -416,7 +418,7 @@ def unseen_values(added: Sequence[Floats]) -> Floats:
     array([[1., 0.]])
     """
     # A metric such as AUROC may be that of the predicted classes in one trial, by chance.
-    if not all(np.isfinite(its).any() for its in added):
+    if not all(np.isfinite(trial_values).any() for trial_values in added):
         return NOTHING
     values = np.stack(added)
     n = np.isfinite(values).sum(axis=0)
@@ -452,13 +454,13 @@ def units_of(rows: Sequence[Integers], codes: Sequence[Integers], split: str | N
     # A tree has a few leaves, so equal predictions do not show that rows are copies.
     elif min(len(np.unique(each)) / len(each) for each in codes) <= FEWEST_DIFFERENT:
         return list(rows)
-    known = np.unique(np.concatenate(list(rows)))
-    # A column of the patterns is what all trials say of a row: -1 where a trial did not test it.
-    patterns = np.full((len(rows), len(known)), -1)
-    for pattern, tested, trial_codes in zip(patterns, rows, codes, strict=True):
-        pattern[np.searchsorted(known, tested)] = trial_codes
+    distinct_rows = np.unique(np.concatenate(list(rows)))
+    # A column of the patterns has a row's code in each trial, -1 where a trial did not test the row.
+    patterns = np.full((len(rows), len(distinct_rows)), -1)
+    for pattern, trial_rows, trial_codes in zip(patterns, rows, codes, strict=True):
+        pattern[np.searchsorted(distinct_rows, trial_rows)] = trial_codes
     units = np.unique(patterns, axis=1, return_inverse=True)[1].ravel()
-    return [units[np.searchsorted(known, each)] for each in rows]
+    return [units[np.searchsorted(distinct_rows, each)] for each in rows]
 
 
 def _variance_within_units(deviations: Floats, shares: Floats) -> float:

@@ -107,15 +107,15 @@ class Trials:
         n, mean = len(self.values), self.mean
         if n < FEWEST:
             return Estimate(mean)
-        tested = [self.rows[trial] for trial in self.values if trial in self.rows]
+        test_rows = [self.rows[trial] for trial in self.values if trial in self.rows]
         # With predictions of some trials alone the error would be that of fewer trials than the mean.
-        if len(tested) == n:
-            units = units_of([trial.rows for trial in tested], [trial.codes for trial in tested], self.split)
+        if len(test_rows) == n:
+            units = units_of([trial.rows for trial in test_rows], [trial.codes for trial in test_rows], self.split)
             unseen = NOTHING
             # The rule of three counts rows of which each is as likely as another; a block or a group is no such row.
             if self.split not in ("time", "group"):
-                unseen = unseen_values([trial.added for trial in tested])
-            parts = error_parts([trial.values for trial in tested], units, self.n_trained, unseen)
+                unseen = unseen_values([trial.added for trial in test_rows])
+            parts = error_parts([trial.values for trial in test_rows], units, self.n_trained, unseen)
             error = parts.error
             # All trials are as one, because `n_tested` counts the different rows of all of them.
             if parts.reach:
@@ -143,37 +143,39 @@ def difference_of(
     >>> difference_of([Trials({0: 0.5, 1: 1.0})], [Trials({0: 0.25})], metric_named("accuracy")).values
     {0: 0.25}
     """
-    every, n = [*ones, *others], len(ones)
-    trials = [trial for trial in ones[0].values if all(trial in each.values for each in every)]
-    values = np.array([[each.values[trial] for trial in trials] for each in every])
+    competitors, n = [*ones, *others], len(ones)
+    trials = [trial for trial in ones[0].values if all(trial in each.values for each in competitors)]
+    values = np.array([[each.values[trial] for trial in trials] for each in competitors])
     weights = np.repeat([1.0, -1.0], n) * metric.sign * (2 if is_interaction else 1) / n
     offset = 0.0
-    measured = weights @ values
+    differences = weights @ values
     if metric.is_relative and trials:
         # The mean that the difference is a part of.
         shares = np.repeat([0.5, 0.5] if is_interaction else [0.0, 1.0], n) / n
         size = abs(float((shares @ values).mean())) or 1.0
-        measured = measured / size
+        differences = differences / size
         # It has an error, too: by the part that it is too large, the difference is too small.
-        offset = float(measured.mean())
+        offset = float(differences.mean())
         weights = (weights - offset * shares) / size
     rows = {}
     for trial in trials:
-        tested = [each.rows[trial] for each in every if trial in each.rows]
-        if len(tested) < len(every) or not all(np.array_equal(each.rows, tested[0].rows) for each in tested):
+        row_sets = [each.rows[trial] for each in competitors if trial in each.rows]
+        if len(row_sets) < len(competitors) or not all(
+            np.array_equal(each.rows, row_sets[0].rows) for each in row_sets
+        ):
             continue
         # Row by row: what both get right, or wrong, cancels, and the error is that of where they differ.
-        row_values = weights @ np.array([each.values for each in tested]) + offset
+        row_values = weights @ np.array([each.values for each in row_sets]) + offset
         # A row that one side gets right and the other wrong: right minus wrong, and wrong minus right.
-        added = np.array([each.added if place < n else each.added[:, ::-1] for place, each in enumerate(tested)])
+        added = np.array([each.added if place < n else each.added[:, ::-1] for place, each in enumerate(row_sets)])
         # Copies are rows that all predict alike: one number for the numbers of all. It wraps around.
-        codes = np.zeros_like(tested[0].codes)
-        for each in tested[:n]:
+        codes = np.zeros_like(row_sets[0].codes)
+        for each in row_sets[:n]:
             codes = codes * PRIME + each.codes
-        rows[trial] = RowsOfTrial(tested[0].rows, row_values, np.tensordot(weights, added, 1), codes)
+        rows[trial] = RowsOfTrial(row_sets[0].rows, row_values, np.tensordot(weights, added, 1), codes)
     # A row that is in more training sets moves the values by more, so the most rows of any of them.
     n_trained = max(each.n_trained for each in ones)
-    return replace(ones[0], values=dict(zip(trials, measured.tolist(), strict=True)), rows=rows, n_trained=n_trained)
+    return replace(ones[0], values=dict(zip(trials, differences.tolist(), strict=True)), rows=rows, n_trained=n_trained)
 
 
 def judge(tables: Sequence[Trials], metric: Metric, margin: float = MARGIN, *, is_interaction: bool = False) -> Verdict:
@@ -198,7 +200,7 @@ def judge(tables: Sequence[Trials], metric: Metric, margin: float = MARGIN, *, i
     lowest, highest = metric.bounds
     width = (highest - lowest) * (2 if is_interaction else 1)
     bounds = -width, width
-    # What is never below zero cannot fall by more than all of the reference's value.
+    # A metric that is never below zero cannot fall by more than the reference's whole value.
     if metric.is_relative and lowest >= 0 and not is_interaction:
         bounds = (-1.0, width) if metric.higher_is_better else (-width, 1.0)
     mean, error, freedom, basis, parts, reason = tables[0].estimate()
@@ -222,8 +224,8 @@ def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Ve
         differences: of paired trials of each table, ``(T,)``, higher is better.
         margin: as in `judge`.
 
-    >>> found = judge_tables([np.array([gain]) for gain in np.linspace(0.02, 0.05, 12)])
-    >>> found.answer, found.claim
+    >>> verdict = judge_tables([np.array([gain]) for gain in np.linspace(0.02, 0.05, 12)])
+    >>> verdict.answer, verdict.claim
     ('helps', 'tables like these')
     """
     from scipy.special import bdtr
@@ -231,19 +233,19 @@ def judge_tables(differences: Sequence[Floats], *, margin: float = MARGIN) -> Ve
     gains = np.round([each.mean() for each in differences], DECIMALS)
     n, average = len(gains), gains.mean()
     interval = median, *_ = median_gain(gains)
-    known = *interval, *_won_and_lost(gains), min(map(len, differences)), n, average
+    fields = *interval, *_won_and_lost(gains), min(map(len, differences)), n, average
     if n < FEWEST_TABLES:
-        return Verdict(*known, margin=margin, reason=f"an answer over tables needs {FEWEST_TABLES} or more")
+        return Verdict(*fields, margin=margin, reason=f"an answer over tables needs {FEWEST_TABLES} or more")
 
     def level(is_beyond: NDArray[np.bool_]) -> float:
         """Twice the chance of so many tables beyond a value, if the median does not lie there. Tables that are equal to
         it speak for neither side."""
         return min(1.0, 2 * float(bdtr(n - is_beyond.sum(), n, 0.5)))
 
-    towards = gains if median > 0 else -gains
+    signed_gains = gains if median > 0 else -gains
     # A few tables that gain much may lift the mean, although the median one gains nothing.
     within = max(level(gains < margin), level(gains > -margin)) if abs(average) <= margin else 1.0
-    return Verdict(*known, Levels(level(towards > 0), level(towards > margin), within), "sign test", margin)
+    return Verdict(*fields, Levels(level(signed_gains > 0), level(signed_gains > margin), within), "sign test", margin)
 
 
 def _won_and_lost(differences: Floats) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from .answers import UNDECIDED, Answer
 from .effects import ON, Effect
 
 MOST_SENTENCES, MOST_WORDS = 8, 25
-"""Effects that have a sentence, of more those of pre-training and then the sure ones come first; and words of a
+"""The most effects that have a sentence, those of pre-training and then the sure ones first; and the most words of a
 sentence."""
 TOGETHER = "At most 5 % of directions are false, of each axis and of all interactions (Holm's correction)."
 WITHOUT_PREDICTIONS = "Predictions were not kept, which makes intervals a third wider (corrected resampled t-test)."
@@ -28,11 +28,11 @@ OF_INTERACTIONS: dict[Answer, str] = {
 def sentences(effects: Sequence[Effect]) -> list[str]:
     """The answer in sentences: the base of a star, one for each effect, and what the answers are about."""
     bases = {effect.reference_label: effect for effect in effects if effect.kind == "change"}
-    found = [f"Base: {label}, {level_in_words(base.reference_level, base.metric)}." for label, base in bases.items()]
-    said = effects
+    texts = [f"Base: {label}, {level_in_words(base.reference_level, base.metric)}." for label, base in bases.items()]
+    first_effects = effects
     if n_more := len(effects[MOST_SENTENCES:]):
-        # Pre-training is the question of most sweeps that hold it, so rivals and interactions have what is left.
-        said = sorted(
+        # Pre-training is the question of most sweeps that hold it, so rivals and interactions get the other sentences.
+        first_effects = sorted(
             effects,
             key=lambda each: (
                 each.kind == "interaction"
@@ -41,36 +41,38 @@ def sentences(effects: Sequence[Effect]) -> list[str]:
             ),
         )[:MOST_SENTENCES]
     names_shared = len({effect.reference for effect in effects}) > 1
-    found += [sentence_on(effect, names_shared=names_shared) for effect in said]
-    found += dict.fromkeys(f"{capitalised(effect.verdict.reason)}." for effect in said if effect.verdict.reason)
+    texts += [sentence_on(effect, names_shared=names_shared) for effect in first_effects]
+    texts += dict.fromkeys(
+        f"{capitalised(effect.verdict.reason)}." for effect in first_effects if effect.verdict.reason
+    )
     if n_more:
-        found.append(f"A report's table has {counted(n_more, 'more effect')}.")
-    known = {effect.verdict.basis for effect in effects}
+        texts.append(f"A report's table has {counted(n_more, 'more effect')}.")
+    interval_bases = {effect.verdict.basis for effect in effects}
     # The reader can change this: predictions that are kept make the intervals narrower.
-    if "resampled t-test" in known:
-        found.append(WITHOUT_PREDICTIONS)
-    if "sign test" in known:
-        found.append("Holds for the median one of tables like these.")
-    if known & {"rows and fits", "resampled t-test"}:
+    if "resampled t-test" in interval_bases:
+        texts.append(WITHOUT_PREDICTIONS)
+    if "sign test" in interval_bases:
+        texts.append("Holds for the median one of tables like these.")
+    if interval_bases & {"rows and fits", "resampled t-test"}:
         tables = sorted({table for effect in effects for table in effect.tables})
-        found.append(f"Holds for {', '.join(tables)}; other tables may differ.")
-    return found
+        texts.append(f"Holds for {', '.join(tables)}; other tables may differ.")
+    return texts
 
 
 def sentence_on(effect: Effect, *, names_shared: bool) -> str:
     """The answer of one effect: ``On wdbc, beside scaling=zscore: scaling=minmax hurts, −2.86 points of accuracy (95 %:
     −3.51 to −2.21), over 2 settings of corruption.``
 
-    Options that both sides share are not named, or once, where effects with another reference stand beside it.
+    Names leave out the options that both sides share. Where effects have several references, a clause lists these.
     """
     tables = effect.tables
     where = f"on {tables[0]}" if len(tables) == 1 else f"over {len(tables)} datasets"
     if effect.context:
         where = effect.context if effect.context.startswith(ON) else f"{where} with {effect.context}"
     one, other = effect.what.split(", "), effect.reference.split(", ")
-    shared = [part for part in one if part in other]
-    what, reference = (", ".join(part for part in side if part not in shared) for side in (one, other))
-    # The base of a change stands above, once.
+    shared_parts = [part for part in one if part in other]
+    what, reference = (", ".join(part for part in side if part not in shared_parts) for side in (one, other))
+    # The base of a change has a sentence of its own.
     if effect.kind in ("axis", "competitor"):
         where += f", beside {reference or effect.reference}"
     answer = (OF_INTERACTIONS if effect.kind == "interaction" else VERBS).get(effect.claimed, effect.shown)
@@ -78,8 +80,8 @@ def sentence_on(effect: Effect, *, names_shared: bool) -> str:
     clauses = [f"over {effect.over}"] if effect.over else []
     if len(tables) > 1:
         clauses.insert(0, f"better on {effect.verdict.won}")
-    if names_shared and shared:
-        clauses.append(f"both with {', '.join(shared)}")
+    if names_shared and shared_parts:
+        clauses.append(f"both with {', '.join(shared_parts)}")
     for clause in clauses:
         if len(f"{sentence} {clause}".split()) <= MOST_WORDS:
             sentence += f", {clause}"

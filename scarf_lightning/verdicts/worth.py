@@ -65,12 +65,12 @@ class Worth:
 def worth_sentences(worths: Sequence[tuple[Effect, Worth]]) -> list[str]:
     """The worth of each competitor at each number of labels: ``SCARF with 20 labels is worth 2.00 times the labels
     (1.50 to 2.50).``"""
-    found = []
+    sentences = []
     for effect, worth in worths:
         ends = f" ({worth.ends})" if worth.ends else ""
-        named = f"{capitalised(effect.what)} with {worth.labels:,g} labels"
-        found.append(f"{named} is worth {worth.in_words(worth.worth)} times the labels{ends}.")
-    return found
+        subject = f"{capitalised(effect.what)} with {worth.labels:,g} labels"
+        sentences.append(f"{subject} is worth {worth.in_words(worth.worth)} times the labels{ends}.")
+    return sentences
 
 
 def worths_of(effects: Sequence[Effect], cells: Sequence[Cell]) -> list[tuple[Effect, Worth]]:
@@ -84,12 +84,12 @@ def worths_of(effects: Sequence[Effect], cells: Sequence[Cell]) -> list[tuple[Ef
         cells: that they are of, with the reference's curve among them.
     """
     means = {(cell.name, cell.labels, cell.table): cell.trials.mean for cell in cells}
-    known = sorted({cell.labels for cell in cells if cell.labels is not None and 1 <= cell.labels < math.inf})
-    found = []
+    label_numbers = sorted({cell.labels for cell in cells if cell.labels is not None and 1 <= cell.labels < math.inf})
+    worths = []
     for effect in effects:
         name, tables, metric = effect.reference, effect.tables, effect.metric
-        labels = [n for n in known if all((name, n, table) in means for table in tables)]
-        if effect.labels not in known or len(tables) < FEWEST_TABLES or len(labels) < 2:
+        labels = [n for n in label_numbers if all((name, n, table) in means for table in tables)]
+        if effect.labels not in label_numbers or len(tables) < FEWEST_TABLES or len(labels) < 2:
             continue
         curves = metric.sign * np.array([[means[name, n, table] for n in labels] for table in tables])
         values = metric.sign * np.array([cell.trials.mean for cell in effect.ones])
@@ -98,8 +98,8 @@ def worths_of(effects: Sequence[Effect], cells: Sequence[Cell]) -> list[tuple[Ef
         if metric.is_relative:
             sizes = np.abs(curves[:, at])
             values, curves = values / sizes, curves / sizes[:, None]
-        found.append((effect, worth_in_labels(values, curves, labels, at)))
-    return found
+        worths.append((effect, worth_in_labels(values, curves, labels, at)))
+    return worths
 
 
 def worth_in_labels(competitor: Floats, reference: Floats, labels: Sequence[float], at: int) -> Worth:
@@ -118,8 +118,8 @@ def worth_in_labels(competitor: Floats, reference: Floats, labels: Sequence[floa
 
     A reference that gains a point with each doubling needs twice the labels for a point more:
 
-    >>> found = worth_in_labels(np.array([0.62]), np.array([[0.60, 0.61, 0.62]]), [20, 40, 80], at=1)
-    >>> round(found.worth, 3)
+    >>> worth = worth_in_labels(np.array([0.62]), np.array([[0.60, 0.61, 0.62]]), [20, 40, 80], at=1)
+    >>> round(worth.worth, 3)
     2.0
     """
     from scipy.special import ndtr
@@ -139,7 +139,7 @@ def worth_in_labels(competitor: Floats, reference: Floats, labels: Sequence[floa
     if n >= FEWEST_DATASETS:
         # How often each draw has each table. The seed is fixed, so a report that is made again shows the same interval.
         counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=DRAWS)
-        factors = [_factor(drawn, widths, at, ends) for drawn in means + counts @ (parts - means) / n]
+        factors = [_factor(draw, widths, at, ends) for draw in means + counts @ (parts - means) / n]
         tail = ndtr(-student_quantile(n - 1) * math.sqrt(n / (n - 1)))
         low = np.quantile(factors, tail, method="lower")
         high = np.quantile(factors, 1 - tail, method="higher")
@@ -161,13 +161,13 @@ def _factor(means: Floats, widths: Sequence[float], at: int, ends: tuple[float, 
     # A curve that falls at its end is no reason that more labels would go on harming.
     first = widths[0] * max(steps[0] / widths[1], 0.0)
     last = widths[-1] * max(steps[-1] / widths[-2], 0.0)
-    every = list(zip(widths, [first, *steps, last], strict=True))
+    segments = list(zip(widths, [first, *steps, last], strict=True))
     # A gain is looked for among more labels, a loss among fewer.
-    place = risen = 0.0
-    for width, step in every[at + 1 :] if gain > 0 else every[at::-1]:
+    place = rise = 0.0
+    for width, step in segments[at + 1 :] if gain > 0 else segments[at::-1]:
         # A gain counts as reached a little before its place.
-        if abs(gain) <= risen + step + ROUNDING:
-            place += width * min((abs(gain) - risen) / step, 1.0)
+        if abs(gain) <= rise + step + ROUNDING:
+            place += width * min((abs(gain) - rise) / step, 1.0)
             return math.exp(math.copysign(place, gain))
-        place, risen = place + width, risen + step
+        place, rise = place + width, rise + step
     return ends[gain > 0]

@@ -59,7 +59,7 @@ def test_an_answer_is_where_the_interval_lies_and_its_mirror_image_mirrors_it(
     assert answer_of(Interval(-(low + high) / 2, -high, -low), 0.01) == mirrored
 
 
-def test_the_surest_comparison_needs_most_and_those_left_open_share_alike() -> None:
+def test_the_surest_comparison_needs_most_and_those_open_differences_share_alike() -> None:
     """Holm by hand: 0.06 over three, over two, and the last two that miss it share it, whatever their order."""
     levels = [Levels(0.5, 0.01, 0.5), Levels(0.001, 0.02, 0.5), Levels(0.2, 0.05, 0.5)]
 
@@ -199,18 +199,18 @@ def test_a_further_look_and_more_comparisons_lower_the_chance() -> None:
 
 def bounds(trials: tuple[int, ...], alpha: float) -> list[float]:
     """The standard errors beyond which each look claims."""
-    return [answers._left_open(trials[: n + 1], alpha).bound for n in range(len(trials))]
+    return [answers._open_differences(trials[: n + 1], alpha).bound for n in range(len(trials))]
 
 
 def test_bounds_are_those_of_pocock_where_his_levels_are_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five even looks at 2.413 standard errors are false in 5 % (Pocock 1977)."""
     levels = pocock_spending(2.413)
     monkeypatch.setattr(answers, "spent", lambda trials, alpha: np.array(levels[: len(trials)]))
-    answers._left_open.cache_clear()
+    answers._open_differences.cache_clear()
 
     found = bounds((1, 2, 3, 4, 5), 0.05)
 
-    answers._left_open.cache_clear()
+    answers._open_differences.cache_clear()
     assert levels[-1] == pytest.approx(0.05, abs=3e-4)
     assert found == pytest.approx([2.413] * 5, abs=2e-3)
 
