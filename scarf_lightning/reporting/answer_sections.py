@@ -57,7 +57,7 @@ def answer_sections(answers: Answers) -> list[Section]:
         return [Section("summary", "The answer", [*levels, *map(Paragraph, answers.reservations)])]
     is_curve = effects[0].labels is not None and product is None
     blocks: list[Block] = [*map(Paragraph, [*answers.in_words, *answers.worth_in_words])]
-    # The means of a product stand in the place of its effects.
+    # A product shows its means, and not its effects.
     blocks += [
         label_curve(answers) if is_curve else effects_picture(effects),
         effects_table(answers) if product is None else means_table(answers),
@@ -99,8 +99,8 @@ def effects_picture(effects: Sequence[Effect]) -> Picture:
     """The first effects with their intervals."""
     first, effects = effects[0], effects[:MOST_ROWS]
     # Lines of one figure may have intervals of two kinds, if some predictions were not kept.
-    known = [KINDS[effect.verdict.basis] for effect in effects if not math.isnan(effect.verdict.low)]
-    kinds = list(filter(None, dict.fromkeys(known)))
+    kinds_of_effects = [KINDS[effect.verdict.basis] for effect in effects if not math.isnan(effect.verdict.low)]
+    kinds = list(filter(None, dict.fromkeys(kinds_of_effects)))
     interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
     return Picture(
         "effects",
@@ -165,10 +165,10 @@ def label_curve_figure(lines: Mapping[str, Sequence[Point]], metric: Metric, n_r
         x = np.array([n_labels for n_labels, _ in points]) * 1.04 ** (place - len(lines) / 2)
         mean, low, high = metric.scale * np.array([level for _, level in points]).T
         # References come first and are grey, so the others begin with the first colour.
-        look: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
+        style: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
         if place < n_references:
-            look = {"color": GREY, "marker": marker(place)}
-        axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
+            style = {"color": GREY, "marker": marker(place)}
+        axes.errorbar(x, mean, [mean - low, high - mean], **style, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
     ticks = sorted({n_labels for points in lines.values() for n_labels, _ in points})
     # Budgets of labels grow by factors, as 20, 50 and 100 do.
     axes.set_xscale("log")
@@ -207,13 +207,13 @@ def effects_table(answers: Answers) -> Table:
         level = UNKNOWN if effect.kind == "interaction" else effect.level
         size, answer = Entry(_size(effect), row["difference"], is_sure), effect.shown
         lines.append(_line(effect.label, level, (size, Entry(answer, answer, is_sure)), row, metric))
-        # The mean over settings is no cell that others lie beside.
+        # The mean over settings is no cell, so it has no line of its own.
         if effect.kind in ("change", "competitor"):
-            own = {name: row[name] for name in ("context", "n", "trials", "datasets")} | {"won": 0, "lost": 0}
-            known = {"what": effect.reference, "answer": REFERENCE} | own
+            counts = {name: row[name] for name in ("context", "n", "trials", "datasets")} | {"won": 0, "lost": 0}
+            reference_row = {"what": effect.reference, "answer": REFERENCE} | counts
             entries = Entry(NOTHING, None), Entry(REFERENCE, REFERENCE)
             label = effect.reference_label
-            references[label] = _line(label, effect.reference_level, entries, known, metric)
+            references[label] = _line(label, effect.reference_level, entries, reference_row, metric)
     texts, data = zip(*references.values(), *lines, strict=True)
     return Table(
         "ablation" if answers.is_star else "effects",
@@ -222,7 +222,7 @@ def effects_table(answers: Answers) -> Table:
         texts,
         # In the order of the columns of the frame, which a reference has in part.
         pd.DataFrame(data, columns=list(lines[0][1])),
-        # The means of a product stand in its place.
+        # The page shows the means of a product instead.
         on_page=answers.product is None,
     )
 
@@ -230,18 +230,18 @@ def effects_table(answers: Answers) -> Table:
 def metrics_table(answers: Answers) -> Table:
     """The differences by several metrics, side by side, the leading one first."""
     labels = [effect.label for effect in answers.effects]
-    shown, data = {"effect": labels}, []
+    columns, data = {"effect": labels}, []
     for metric, effects in answers.by_metric.items():
-        known = {effect.label: effect for effect in effects if effect.label in labels}
+        effects_by_label = {effect.label: effect for effect in effects if effect.label in labels}
         # A metric may be unknown for an effect of which others are known.
-        sizes = [_size(known[label]) if label in known else NOTHING for label in labels]
+        sizes = [_size(effects_by_label[label]) if label in effects_by_label else NOTHING for label in labels]
         # The heading has the unit, once.
         unit = ", times" if metric.is_relative else _unit(metric)
-        shown[metric.label + unit] = [size.replace(" times", "") for size in sizes]
-        for label, effect in known.items():
+        columns[metric.label + unit] = [size.replace(" times", "") for size in sizes]
+        for label, effect in effects_by_label.items():
             data.append({"effect": label, "metric": metric.name} | {end: effect.row[end] for end in ENDS})
     caption = f"Differences by several metrics, with 95 % intervals; answers are by {answers.options.measure.label}"
-    return table("metrics", caption, pd.DataFrame(shown), data=pd.DataFrame(data))
+    return table("metrics", caption, pd.DataFrame(columns), data=pd.DataFrame(data))
 
 
 def means_table(answers: Answers) -> Table:
@@ -252,17 +252,19 @@ def means_table(answers: Answers) -> Table:
     # A context that all share says nothing.
     context_heading = ["with"] if len(set(means["context"])) > 1 else []
     rows = []
-    for context, known in means.groupby("context", sort=False):
+    for context, group in means.groupby("context", sort=False):
         first = [str(context)] if context_heading else []
-        levels = [Interval(*level) for level in known[["mean", "mean_low", "mean_high"]].to_numpy()]
-        settings = known[down].to_numpy()
+        levels = [Interval(*level) for level in group[["mean", "mean_low", "mean_high"]].to_numpy()]
+        settings = group[down].to_numpy()
         n = len(axes[across])
         for start in range(0, len(levels), n):
-            its = levels[start : start + n]
-            rows.append(_row([*first, *settings[start]], its, np.mean([level.mean for level in its]), metric))
-        every = known["mean"].to_numpy().reshape(-1, n)
-        edge = [Interval(mean, math.nan, math.nan) for mean in every.mean(axis=0)]
-        rows.append(_row([*first, OVER_ALL, *[""] * (len(down) - 1)], edge, every.mean(), metric))
+            row_levels = levels[start : start + n]
+            rows.append(
+                _row([*first, *settings[start]], row_levels, np.mean([level.mean for level in row_levels]), metric)
+            )
+        table_means = group["mean"].to_numpy().reshape(-1, n)
+        edge = [Interval(mean, math.nan, math.nan) for mean in table_means.mean(axis=0)]
+        rows.append(_row([*first, OVER_ALL, *[""] * (len(down) - 1)], edge, table_means.mean(), metric))
     caption = f"{capitalised(metric.heading)} of each setting, with 95 % intervals, {across} across"
     headings = (*context_heading, *down, *axes[across], OVER_ALL)
     return Table("means", caption, headings, tuple(rows), means)
@@ -270,31 +272,31 @@ def means_table(answers: Answers) -> Table:
 
 def _row(names: Sequence[str], levels: Sequence[Interval], average: Any, metric: Metric) -> tuple[Entry, ...]:
     """A line of the means: its names, its levels, and their average."""
-    known = [*levels, Interval(float(average), math.nan, math.nan)]
-    return *(Entry(name, name) for name in names), *(_level(level, metric) for level in known)
+    all_levels = [*levels, Interval(float(average), math.nan, math.nan)]
+    return *(Entry(name, name) for name in names), *(_level(level, metric) for level in all_levels)
 
 
 def worth_table(answers: Answers) -> Table:
     """The worth of each competitor at each number of labels."""
     label, rows, data = answers.options.measure.label, [], []
     for comparison, worth in answers.worths:
-        # Without the word.
+        # The heading of the column has the word already.
         labels = labels_in_words(worth.labels).removesuffix(" labels")
         rows.append((comparison.what, labels, worth.in_words(worth.worth), worth.ends or None))
         data.append({"competitor": comparison.what, "reference": comparison.reference} | vars(worth))
-    shown = pd.DataFrame(rows, columns=["competitor", "labels", "times the labels", "95 % interval"])
+    frame = pd.DataFrame(rows, columns=["competitor", "labels", "times the labels", "95 % interval"])
     caption = (
         f"Worth in labels: how many times the labels the reference needs for the same {label}, by its learning "
         "curve, straight in the logarithm of the labels. Beyond its ends the curve is continued to "
         f"{REACH:g} times the most labels and to one part in {REACH:g} of the fewest; curves flatten, so a gain there "
         "is worth rather more"
     )
-    return table("worth", caption, shown, data=pd.DataFrame(data))
+    return table("worth", caption, frame, data=pd.DataFrame(data))
 
 
 def _line(label: str, level: Interval, entries: tuple[Entry, Entry], data: dict[str, Any], metric: Metric) -> Line:
-    known = {metric.name: level.mean, f"{metric.name}_low": level.low, f"{metric.name}_high": level.high}
-    return (Entry(label, label), _level(level, metric), *entries), data | known
+    level_columns = {metric.name: level.mean, f"{metric.name}_low": level.low, f"{metric.name}_high": level.high}
+    return (Entry(label, label), _level(level, metric), *entries), data | level_columns
 
 
 def _size(effect: Effect) -> str:

@@ -1,5 +1,5 @@
-"""The answers that cells give, of a report or of a run: effects and what stands behind them, made once for every page,
-terminal and logger; and the looks at them, as the store remembers them."""
+"""The answers that cells give, of a report or of a run: effects and their evidence, made once for every page, terminal
+and logger; and the looks at them, as the store remembers them."""
 
 import itertools
 import math
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from ..sweeping.expand import ExpandedSweep
 
 OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae")
-"""Metrics that stand side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
-MOST_SAID = 6
-"""Worths that an answer says; its table has all."""
+"""Metrics that a table shows side by side, by the kind of target. Log-loss often decides where accuracy cannot."""
+MOST_WORTHS = 6
+"""The most worths that an answer has sentences on; its table has all."""
 TRIED = (10, 20, 30, 50, 100)
 """Numbers of trials that may be advised."""
 ENOUGH = 0.8
@@ -54,7 +54,7 @@ class Answers:
     """The answers that results give.
 
     Attributes:
-        results, options: that they are by.
+        results, options: that they are made from.
         effects: the frame of effects: of the axes of a product and their interactions, or else best first.
         product: the cells as a product, if they are one.
     """
@@ -77,8 +77,8 @@ class Answers:
         for cell in self.product.cells:
             places.setdefault(cell.context, {}).setdefault(cell.name, []).append(cell)
         rows = []
-        for (context, known), setting in itertools.product(places.items(), itertools.product(*axes.values())):
-            cells = known[self.product.names[setting]]
+        for (context, cells_by_name), setting in itertools.product(places.items(), itertools.product(*axes.values())):
+            cells = cells_by_name[self.product.names[setting]]
             mean, low, high = level_over(cells, self.options.measure)
             level = {"mean": mean, "mean_low": low, "mean_high": high, "datasets": len(cells)}
             rows.append({"context": context, **dict(zip(axes, setting, strict=True)), **level})
@@ -88,12 +88,12 @@ class Answers:
     def by_metric(self) -> dict[Metric, Sequence[Effect]]:
         """The effects by the leading metric and those beside it, as they were planned; none if no other is known."""
         leading, trials = self.options.measure, self.results.trials
-        beside = OF_NUMBERS if "number" in leading.targets else OF_CLASSES
-        others = [name for name in beside if name != leading.name and trials[name].notna().any()]
-        found: dict[Metric, Sequence[Effect]] = {}
+        names = OF_NUMBERS if "number" in leading.targets else OF_CLASSES
+        others = [name for name in names if name != leading.name and trials[name].notna().any()]
+        effects_by_metric: dict[Metric, Sequence[Effect]] = {}
         for name in (leading.name, *others) if others else ():
-            found[metric_named(name)], _ = effects_in(self.results, replace(self.options, metric=name))
-        return found
+            effects_by_metric[metric_named(name)], _ = effects_in(self.results, replace(self.options, metric=name))
+        return effects_by_metric
 
     @cached_property
     def curves(self) -> dict[str, list[Point]]:
@@ -131,8 +131,8 @@ class Answers:
 
     @property
     def worth_in_words(self) -> list[str]:
-        """A sentence on each of the first worths, at most `MOST_SAID`."""
-        return worth_sentences(self.worths)[:MOST_SAID]
+        """A sentence on each of the first worths, at most `MOST_WORTHS`."""
+        return worth_sentences(self.worths)[:MOST_WORTHS]
 
     @property
     def advice(self) -> list[str]:
@@ -195,25 +195,25 @@ def effects_in(results: CellResults, options: ReportOptions) -> tuple[list[Effec
 
 def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
     """The cells of a report as the planner takes them, by their labels."""
-    competing = results.competition
+    competition = results.competition
     # A context that all cells share says nothing, unless it is a number of labels.
-    is_said = len(set(competing.contexts.values())) > 1 or competing.budgets is not None
+    shows_context = len(set(competition.contexts.values())) > 1 or competition.budgets is not None
     trials = results.trials
     # Rows of older versions lack the labels in all.
     n_labels = trials["n_labels"].fillna(trials["n_labelled"]).astype(float).groupby(trials["cell"]).median()
-    measured = {label: results.measured(label, metric) for label in results.rows}
+    trials_by_label = {label: results.measured(label, metric) for label in results.rows}
     cells = []
     for label, row in results.rows.items():
         is_baseline = row["method"] == LEARNS_NOTHING
         cell = Cell(
             table=row["dataset"],
-            name=competing.names[label],
+            name=competition.names[label],
             options={column: text_of(row[column]) for column in results.axes if row.get(column) is not None},
-            context=competing.contexts[label] if is_said else "",
-            labels=None if competing.budgets is None else competing.budgets[label],
+            context=competition.contexts[label] if shows_context else "",
+            labels=None if competition.budgets is None else competition.budgets[label],
             n_labels=n_labels.get(label, math.nan),
             key=label,
-            trials=measured[label],
+            trials=trials_by_label[label],
             fault="" if is_baseline else results.sign_of(label),
             is_baseline=is_baseline,
         )
@@ -223,12 +223,12 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
 
 def answers_of_run(request: "ExpandedSweep", cells: Sequence["SweptCell"]) -> Answers:
     """The answers of the cells of a run so far; none if fewer than two of them have a trial."""
-    wanted = []
+    report_cells = []
     for cell in cells:
         # A cell without a trial has nothing in the store.
-        wanted.append(reported(cell, cell.folder if cell.stored.rows else None, stored=cell.stored))
-    results = read_results(wanted, usual=dict(request.usual or {}))
-    # What the command line asks for counts more than what a sweep file leads with.
+        report_cells.append(reported(cell, cell.folder if cell.stored.rows else None, stored=cell.stored))
+    results = read_results(report_cells, usual=dict(request.usual or {}))
+    # The metric of the command line comes before that of the sweep file.
     if request.sweep is not None and request.cells[0].config.metric is None:
         results = replace(results, metric=request.sweep.leading(results.metric))
     # A run has no option for the margin, so its answer is by the default of a report.
@@ -250,14 +250,14 @@ def check_reference(cells: Sequence["SweptCell"]) -> None:
     """Refuse a reference that is none of the competitors of a run, before it trains, by a `UsageError`."""
     reference = cells[0].config.reference
     if reference is not None:
-        wanted = [reported(cell, None) for cell in cells]
-        effects_in(read_results(wanted), ReportOptions(reference=reference))
+        report_cells = [reported(cell, None) for cell in cells]
+        effects_in(read_results(report_cells), ReportOptions(reference=reference))
 
 
-def reported(cell: "SweptCell", folder: Path | None, **known: Any) -> ReportedCell:
+def reported(cell: "SweptCell", folder: Path | None, **fields: Any) -> ReportedCell:
     """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
     config = cell.config
-    return ReportedCell(cell.axes, config.dataset.id, folder, config.trials, cell.overrides, config.metric, **known)
+    return ReportedCell(cell.axes, config.dataset.id, folder, config.trials, cell.overrides, config.metric, **fields)
 
 
 def trials_sentence(comparisons: Sequence[Effect]) -> list[str]:
@@ -278,17 +278,19 @@ def trials_sentence(comparisons: Sequence[Effect]) -> list[str]:
                 trials: chance_of_answer(verdict, trials, each.needed) for trials in TRIED if trials > verdict.trials
             }
     best = {
-        trials: max(known.get(trials, 0.0) for known in chances.values())
+        trials: max(by_trials.get(trials, 0.0) for by_trials in chances.values())
         for trials in TRIED
-        if any(trials in known for known in chances.values())
+        if any(trials in by_trials for by_trials in chances.values())
     }
     if not best or max(best.values()) < WORTHWHILE:
         return []
     enough = min(ENOUGH, NEARLY * max(best.values()))
     trials = next(trials for trials, chance in best.items() if chance >= enough)
-    decided = [(label, known[trials]) for label, known in chances.items() if known.get(trials, 0.0) >= WORTHWHILE]
+    label_chances = [
+        (label, by_trials[trials]) for label, by_trials in chances.items() if by_trials.get(trials, 0.0) >= WORTHWHILE
+    ]
     # A sentence of 25 words has room for three.
-    (first, chance), *others = sorted(decided, key=lambda item: -item[1])[:3]
+    (first, chance), *others = sorted(label_chances, key=lambda item: -item[1])[:3]
     clauses = [f"{first} with a chance of {100 * chance:.0f} %"]
     clauses += [f"{label} of {100 * chance:.0f} %" for label, chance in others]
     return [f"{trials} trials would decide {enumeration(clauses)}: the same command with trials={trials}."]
@@ -297,8 +299,8 @@ def trials_sentence(comparisons: Sequence[Effect]) -> list[str]:
 def looks_at(results: CellResults) -> Callable[[Effect], Sequence[Look]]:
     """A function that gives the looks at an effect which the store remembers; none for results of no store."""
     store = _store(results)
-    known = [] if store is None else read_looks(store)
-    return lambda effect: _looks_at(results, effect, known) if known else []
+    records = [] if store is None else read_looks(store)
+    return lambda effect: _looks_at(results, effect, records) if records else []
 
 
 def _store(results: CellResults) -> Path | None:
@@ -307,7 +309,7 @@ def _store(results: CellResults) -> Path | None:
     return stores.pop() if len(stores) == 1 else None
 
 
-def _looks_at(results: CellResults, effect: Effect, known: Sequence[Mapping[str, Any]]) -> list[Look]:
+def _looks_at(results: CellResults, effect: Effect, records: Sequence[Mapping[str, Any]]) -> list[Look]:
     """The looks that were taken at an effect.
 
     Over tables these are all looks at some of its tables together; tables that were added later are further trials. On
@@ -316,20 +318,20 @@ def _looks_at(results: CellResults, effect: Effect, known: Sequence[Mapping[str,
     Args:
         results: of the report.
         effect: of them.
-        known: all looks of the store.
+        records: all looks of the store.
     """
     tables = _fingerprints(results, effect)
     question = _question(effect)
     looks = []
-    for look in known:
+    for look in records:
         try:
             pairs = {(cell, reference) for cell, reference in look["pairs"]}
-            turned = {(reference, cell) for cell, reference in pairs}
+            reversed_pairs = {(reference, cell) for cell, reference in pairs}
             if any(look[name] != value for name, value in question.items()):
                 continue
             is_gain = bool(look["gain"])
             # The same two cells the other way round: what was a gain is a loss.
-            if any(table <= turned for table in tables):
+            if any(table <= reversed_pairs for table in tables):
                 is_gain = not is_gain
             elif not any(table <= pairs for table in tables):
                 continue
@@ -349,12 +351,12 @@ def remember_looks(effects: Sequence[Effect], results: CellResults) -> None:
     store = _store(results)
     if store is None:
         return
-    known, taken = read_looks(store), []
+    records, new_looks = read_looks(store), []
     for effect in effects:
         verdict = effect.verdict
-        seen = {look.trials for look in _looks_at(results, effect, known)}
+        earlier_trials = {look.trials for look in _looks_at(results, effect, records)}
         # A look at which nothing may be claimed is none, and neither is one at trials that were seen already.
-        if verdict.basis == "none" or verdict.has_few_trials or verdict.looked_at in seen:
+        if verdict.basis == "none" or verdict.has_few_trials or verdict.looked_at in earlier_trials:
             continue
         look = _question(effect) | {
             "pairs": sorted(set[Pair]().union(*_fingerprints(results, effect))),
@@ -363,8 +365,8 @@ def remember_looks(effects: Sequence[Effect], results: CellResults) -> None:
             "gain": verdict.difference > 0,
             **verdict.levels._asdict(),
         }
-        taken.append(look)
-    if not keep_looks(store, taken):
+        new_looks.append(look)
+    if not keep_looks(store, new_looks):
         warnings.warn(
             f"This look at the results is not remembered, because {store} cannot be written.",
             RecordWarning,

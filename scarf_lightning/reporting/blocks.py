@@ -116,22 +116,22 @@ def not_drawn(reason: str) -> list[Block]:
 def table(
     name: str,
     caption: str,
-    shown: pd.DataFrame,
+    frame: pd.DataFrame,
     formats: Mapping[str, Format] | None = None,
     headings: Mapping[str, str] | None = None,
     data: pd.DataFrame | None = None,
 ) -> Table:
-    """The frame ``shown`` as a `Table`, whose ``data`` it is too if not given; its index is not shown.
+    """The ``frame`` as a `Table`, whose ``data`` it is too if not given; its index is not shown.
 
     Args:
         formats: by column, a format specification or a function of a value; whole numbers and text need none.
         headings: by column, if not the column's name with spaces for underscores.
     """
     formats, headings = formats or {}, headings or {}
-    names = tuple(map(str, shown.columns))
-    columns = [[entry(value, formats.get(column)) for value in shown[column]] for column in names]
+    names = tuple(map(str, frame.columns))
+    columns = [[entry(value, formats.get(column)) for value in frame[column]] for column in names]
     titles = tuple(headings.get(column, column.replace("_", " ")) for column in names)
-    return Table(name, caption, titles, tuple(zip(*columns, strict=True)), shown if data is None else data)
+    return Table(name, caption, titles, tuple(zip(*columns, strict=True)), frame if data is None else data)
 
 
 def entry(value: Any, format: Format | None = None) -> Entry:
@@ -148,7 +148,7 @@ def entry(value: Any, format: Format | None = None) -> Entry:
 
 
 def to_csv(table: Table) -> str:
-    """The data in full; text that a spreadsheet would run stands behind an apostrophe."""
+    """The data in full; text that a spreadsheet would run begins with an apostrophe."""
     data = table.data.rename(columns=spreadsheet)
     # By position, because two columns may have one name.
     for position in range(data.shape[1]):
@@ -172,8 +172,8 @@ def to_latex(table: Table) -> str:
         position_float=None if is_long else "centering",
     )
     # Wider than a line, it is made as wide as one.
-    fitted = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%" + "\n" + r"\begin{tabular}"
-    text = text.replace(r"\begin{tabular}", fitted).replace(r"\end{tabular}", r"\end{tabular}}")
+    opening = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%" + "\n" + r"\begin{tabular}"
+    text = text.replace(r"\begin{tabular}", opening).replace(r"\end{tabular}", r"\end{tabular}}")
     return f"% needs \\usepackage{{booktabs,graphicx,longtable}}\n{text}"
 
 

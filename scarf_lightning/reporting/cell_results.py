@@ -57,7 +57,7 @@ class ReportedCell:
         dataset_id: OpenML's, if it has one.
         folder: its place in the store; None while its data, and so its fingerprint, are not known.
         trials: how many are wanted.
-        overrides: what asks for it on the command line.
+        overrides: that request it on the command line.
         metric: the one that its run asks for.
         failure: why it failed when it was last tried.
         stored: its records, if they have been read.
@@ -102,7 +102,7 @@ class CellResults:
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
     stored: dict[int, Stored] = field(default_factory=dict, compare=False, repr=False)
-    _measured: dict[tuple[int, str], Trials] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _metric_trials: dict[tuple[int, str], Trials] = field(default_factory=dict, init=False, compare=False, repr=False)
     _predictions: dict[int, dict[int, Predictions]] = field(default_factory=dict, compare=False, repr=False)
     _columns: dict[str, dict[int, list[Any]]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -117,11 +117,11 @@ class CellResults:
             return self._predictions[cell]
         stored = self.stored.get(cell)
         # A damaged file costs its own trials alone, and the page lists it.
-        kept = {} if stored is None else read_predictions(stored)
+        predictions = {} if stored is None else read_predictions(stored)
         self.damaged.update({} if stored is None else stored.damaged)
         if len(self.cells) <= MANY:
-            self._predictions[cell] = kept
-        return kept
+            self._predictions[cell] = predictions
+        return predictions
 
     @cached_property
     def _trials_by_cell(self) -> dict[Any, pd.DataFrame]:
@@ -144,15 +144,15 @@ class CellResults:
     def measured(self, cell: int, metric: Metric) -> Trials:
         """The trials of a cell that have the metric, with the test rows of those whose predictions were kept."""
         # A page asks for a cell's trials many times, as a competitor and as a reference of others.
-        if (cell, metric.name) not in self._measured:
-            wanted = [metric]
+        if (cell, metric.name) not in self._metric_trials:
+            page_metrics = [metric]
             # A page and a table of few cells show other metrics too, from the same predictions.
             if cell in self.targets and len(self.cells) <= MANY:
                 others = self.targets[cell].metrics()
-                wanted += [each for each in others if each.name in FORMULAS and each.name != metric.name]
-            for each, trials in zip(wanted, _measured_trials(self, cell, wanted), strict=True):
-                self._measured[cell, each.name] = trials
-        return self._measured[cell, metric.name]
+                page_metrics += [each for each in others if each.name in FORMULAS and each.name != metric.name]
+            for each, trials in zip(page_metrics, _measured_trials(self, cell, page_metrics), strict=True):
+                self._metric_trials[cell, each.name] = trials
+        return self._metric_trials[cell, metric.name]
 
     def level_of(self, cell: int, metric: Metric) -> Interval:
         """The mean of a cell's metric over trials with its interval, whose ends are NaN if the error is unknown."""
@@ -220,14 +220,14 @@ def _measured_trials(results: CellResults, cell: int, metrics: Sequence[Metric])
     rows: dict[str, dict[Hashable, RowsOfTrial]] = defaultdict(dict)
     predictions = results.predictions_of(cell)
     for trial in sorted(predictions.keys() & set(numbers)):
-        kept = predictions[trial]
+        record = predictions[trial]
         # A table of another kind of target has no value of the metric, whose formula would not fit its predictions.
-        known = [metric for metric in metrics if trial in values[metric.name]]
-        for name, tested in rows_by_metric(known, kept.values, kept.labels, kept.rows).items():
-            rows[name][trial] = tested
+        defined_metrics = [metric for metric in metrics if trial in values[metric.name]]
+        for name, test_rows in rows_by_metric(defined_metrics, record.values, record.labels, record.rows).items():
+            rows[name][trial] = test_rows
     sizes = median_sizes({name: results.values_of(cell, name) for name in SIZES})
     n_test, _, n_labelled = sizes
-    alike = Trials(
+    template = Trials(
         {},
         split=results.rows[cell].get("split"),
         n_trained=n_labelled or math.inf,
@@ -235,7 +235,7 @@ def _measured_trials(results: CellResults, cell: int, metrics: Sequence[Metric])
         # Rows of an older version say their shares alone, which are below 1.
         n_test=n_test if n_test >= 1 else math.inf,
     )
-    return [replace(alike, values=values[each.name], rows=rows[each.name]) for each in metrics]
+    return [replace(template, values=values[each.name], rows=rows[each.name]) for each in metrics]
 
 
 def rows_of(frame: pd.DataFrame) -> list[Row]:
@@ -245,7 +245,7 @@ def rows_of(frame: pd.DataFrame) -> list[Row]:
 
 
 def read_results(
-    wanted: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
+    report_cells: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
 ) -> CellResults:
     """The results of these cells, from the store if the cells do not bring them. Damaged records are left out and
     named, beside those that are known already; ``usual`` is as in `CellResults`."""
@@ -253,7 +253,7 @@ def read_results(
     rows_of_cells: list[Sequence[Row]] = []
     targets: dict[int, Target] = {}
     records: dict[int, Stored] = {}
-    for label, cell in enumerate(wanted):
+    for label, cell in enumerate(report_cells):
         rows: Sequence[Row] = ()
         # A run brings what it has just read; a report of a folder reads it.
         stored = read_cell(cell.folder) if cell.stored is None and cell.folder is not None else cell.stored
@@ -265,15 +265,15 @@ def read_results(
             if stored.description:
                 targets[label] = stored.target
         rows_of_cells.append(rows)
-    cells = _frame_of_cells(wanted, rows_of_cells)
+    cells = _frame_of_cells(report_cells, rows_of_cells)
     # A report without a setting of its own for how tables are read compares with the reading by default.
     unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
     # Runs that asked for different metrics have none in common, so their targets decide.
-    metrics = {cell.metric for cell in wanted if cell.metric is not None}
+    metrics = {cell.metric for cell in report_cells if cell.metric is not None}
     return CellResults(
         cells=cells,
         trials=_frame_of_trials(rows_of_cells),
-        folders={label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None},
+        folders={label: cell.folder for label, cell in enumerate(report_cells) if cell.folder is not None},
         damaged=damaged,
         usual=unset | (usual or {}),
         targets=targets,
@@ -282,14 +282,14 @@ def read_results(
     )
 
 
-def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
+def _frame_of_cells(report_cells: Sequence[ReportedCell], rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     """The frame ``cells`` of `CellResults`."""
-    options = [_values_in(cell.overrides) for cell in wanted]
+    options = [_values_in(cell.overrides) for cell in report_cells]
     # A cell that does not name an option may have any value, for instance of a file.
-    named = [name for name in BESIDE if all(name in each for each in options)]
-    beside = [name for name in named if len({each[name] for each in options}) > 1]
+    common_options = [name for name in BESIDE if all(name in each for each in options)]
+    varied_options = [name for name in common_options if len({each[name] for each in options}) > 1]
     cells: list[Row] = []
-    for cell, rows, own in zip(wanted, rows_of_cells, options, strict=True):
+    for cell, rows, cell_options in zip(report_cells, rows_of_cells, options, strict=True):
         row = {
             "dataset_id": cell.dataset_id,
             "fingerprint": None if cell.folder is None else cell.folder.name,
@@ -298,7 +298,7 @@ def _frame_of_cells(wanted: Sequence[ReportedCell], rows_of_cells: Sequence[Sequ
             "failure": cell.failure,
             "overrides": cell.overrides,
         }
-        cells.append({**cell.axes, **row, **{name: yaml.safe_load(own[name]) for name in beside}})
+        cells.append({**cell.axes, **row, **{name: yaml.safe_load(cell_options[name]) for name in varied_options}})
     # Columns of axes keep their own values, and None where a cell does not use the axis.
     frame = pd.DataFrame(with_reading(cells), dtype=object)
     counts = ["wanted", "finished"] if cells else []
@@ -315,8 +315,8 @@ def _frame_of_trials(rows_of_cells: Sequence[Sequence[Row]]) -> pd.DataFrame:
     has_diverged = [epoch is not None for epoch in column("diverged")]
     trials = pd.DataFrame({"cell": labels, "trial": column("trial"), "diverged": has_diverged})
     numbers = [*(metric.name for metric in metrics()), *COUNTS, *FLAGS, *SECONDS]
-    measured = pd.DataFrame({name: pd.Series(column(name), dtype="float64") for name in numbers})
-    return trials.astype({"cell": "int64", "trial": "int64", "diverged": "bool"}).join(measured)
+    values = pd.DataFrame({name: pd.Series(column(name), dtype="float64") for name in numbers})
+    return trials.astype({"cell": "int64", "trial": "int64", "diverged": "bool"}).join(values)
 
 
 def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
@@ -343,13 +343,13 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     tables: dict[tuple[str, str], set[str]] = {}
     for _, stored in cells:
         tables.setdefault(_reading(stored.description), set()).add(stored.description["identity"]["data"])
-    wanted = []
+    report_cells = []
     for folder, stored in sorted(cells, key=lambda each: _place(each[1].description)):
         cell, name = stored.description, stored.description["dataset"]
         if len(tables[_reading(cell)]) > 1:
             name = f"{name} ({cell['identity']['data'][:6]})"
         n_trials = _values_in(cell["overrides"]).get("trials", "")
-        reported = ReportedCell(
+        report_cell = ReportedCell(
             axes={"dataset": name, **cell["options"]},
             dataset_id=cell["dataset_id"],
             folder=folder,
@@ -359,8 +359,8 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
             metric=cell["config"].get("metric"),
             stored=stored,
         )
-        wanted.append(reported)
-    return wanted, damaged, sentences
+        report_cells.append(report_cell)
+    return report_cells, damaged, sentences
 
 
 def _reading(cell: Row) -> tuple[str, str]:
@@ -383,25 +383,25 @@ def narrowed(
     Raises:
         UsageError: a condition has no ``=``, names a column that no cell uses, or leaves no cell.
     """
-    known = list(dict.fromkeys(column for cell in cells for column in cell.axes))
-    chosen = list(cells)
+    columns = list(dict.fromkeys(column for cell in cells for column in cell.axes))
+    matches = list(cells)
     for condition in conditions:
         column, sign, values = condition.partition("=")
-        if not sign or column not in known:
-            near = did_you_mean(column, (*options, *known))
+        if not sign or column not in columns:
+            near = did_you_mean(column, (*options, *columns))
             hint = f"{near} scarf report --help lists the options.".strip()
             fault = f"{condition} is not an option of a report, nor a column of its results"
-            raise UsageError(unknown_name(fault, column, known, "the columns", hint=hint))
+            raise UsageError(unknown_name(fault, column, columns, "the columns", hint=hint))
         # A cell that does not use the option is found by null, as on the command line.
-        texts = [str(cell.axes.get(column, NULL)) for cell in chosen]
+        texts = [str(cell.axes.get(column, NULL)) for cell in matches]
         # A comma within brackets, as in [a,b], is part of the value.
-        wanted = re.split(r",(?![^\[]*\])", values)
-        for value in wanted:
+        allowed_values = re.split(r",(?![^\[]*\])", values)
+        for value in allowed_values:
             if value not in texts:
                 fault = f"No cell has {column}={value}"
                 raise UsageError(unknown_name(fault, value, texts, f"the values of {column}"))
-        chosen = [cell for cell, text in zip(chosen, texts, strict=True) if text in wanted]
-    return chosen
+        matches = [cell for cell, text in zip(matches, texts, strict=True) if text in allowed_values]
+    return matches
 
 
 def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
@@ -420,16 +420,16 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
 
 def environments(results: CellResults) -> list[dict[str, str]]:
     """The versions and hardware that each of the cells' stacks was trained with."""
-    flat = []
+    rows = []
     for cell in results.folders:
         stored = results.stored[cell]
-        found = read_environments(stored)
+        stack_environments = read_environments(stored)
         results.damaged.update(stored.damaged)
-        for each in found:
+        for each in stack_environments:
             # Packages are listed beside the hardware.
             versions = each.pop("packages", {})
-            flat.append({name: str(value) for name, value in (each | versions).items()})
-    return flat
+            rows.append({name: str(value) for name, value in (each | versions).items()})
+    return rows
 
 
 def _place(cell: Row) -> list[tuple[bool, float, str]]:

@@ -43,28 +43,28 @@ def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
         target: what they predict; None if it is unknown, and with it the number of classes.
     """
     rows = [row for row in rows if row.get(LABEL_CLASSES) != 1]
-    are_worse = _known(rows, "worse_than_frequencies")
+    are_worse = _values_of(rows, "worse_than_frequencies")
     if are_worse and fmean(are_worse) < 1 / 2:
         return ""
     # The plainest sign comes first, and is the one that a user can check by eye.
-    flags = _known(rows, "one_class")
+    flags = _values_of(rows, "one_class")
     n_constant = sum(map(bool, flags))
     if n_constant and n_constant >= FEWEST_CONSTANT * len(flags):
         return f"predicts one class for every test row in {n_constant} of {counted(len(flags), 'trial')}"
     # Of numbers the guess is their mean, whose R2 is zero.
-    explained = _known(rows, "r2")
-    if explained and fmean(explained) <= 0:
-        return f"predicts no better than the mean (R² {fmean(explained):.2f})"
-    balanced = _known(rows, "balanced_accuracy")
-    sizes = _known(rows, "n_test")
-    if not balanced or not sizes or target is None or not target.has_classes:
+    r2_values = _values_of(rows, "r2")
+    if r2_values and fmean(r2_values) <= 0:
+        return f"predicts no better than the mean (R² {fmean(r2_values):.2f})"
+    accuracies = _values_of(rows, "balanced_accuracy")
+    sizes = _values_of(rows, "n_test")
+    if not accuracies or not sizes or target is None or not target.has_classes:
         return ""
     chance = 1 / target.n_outputs
     # Trials test the same rows of the table over and over, so many of them are worth a few.
-    n_tested = min(len(balanced), TESTS_OF_A_TABLE) * median(sizes)
+    n_tested = min(len(accuracies), TESTS_OF_A_TABLE) * median(sizes)
     # The standard error of the mean balanced accuracy of guesses.
     noise = math.sqrt(chance * (1 - chance) / n_tested)
-    mean = fmean(balanced)
+    mean = fmean(accuracies)
     if mean > chance + GUESSES * noise:
         return ""
     return f"is no better than guesses (balanced accuracy {mean:.3f}, guesses {chance:.3f})"
@@ -79,43 +79,43 @@ def not_learnt_note(signs: Mapping[str, str], n_cells: int) -> list[str]:
     """
     if not signs:
         return []
-    those = "It has" if n_cells == 1 else f"{len(signs)} of {n_cells} cells have"
+    subject = "It has" if n_cells == 1 else f"{len(signs)} of {n_cells} cells have"
     return [
-        f"{_listed([f'{name} {sign}' for name, sign in signs.items()])}. {those} not learnt, which says nothing about "
-        "the method: train longer, stop by another metric, or show more labels."
+        f"{_join_clauses([f'{name} {sign}' for name, sign in signs.items()])}. {subject} not learnt, which says "
+        "nothing about the method: train longer, stop by another metric, or show more labels."
     ]
 
 
 def probability_note(cells: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     """A sentence on the cells whose probabilities are worse than the class frequencies of their labels, by log-loss.
 
-    They are so in a third of a cell's trials or more; rows of older versions do not tell. It is no sign that a cell has
-    not learnt: an overconfident network may rank and classify well.
+    They are so in a third of a cell's trials or more; rows of older versions lack the column. It is no sign that a cell
+    has not learnt: an overconfident network may rank and classify well.
 
     Args:
         cells: the rows of the trials of each, by its name.
     """
     clauses = []
     for name, rows in cells.items():
-        flags = _known(rows, "worse_than_frequencies")
+        flags = _values_of(rows, "worse_than_frequencies")
         n_worse = sum(map(bool, flags))
         if n_worse and n_worse >= FEWEST_CONSTANT * len(flags):
             clauses.append(f"{name} in {n_worse} of {counted(len(flags), 'trial')}")
     if not clauses:
         return []
     return [
-        f"Probabilities are worse than the class frequencies, by log-loss: {_listed(clauses)}. Classes and ranks may "
-        "be right, but do not use these probabilities."
+        f"Probabilities are worse than the class frequencies, by log-loss: {_join_clauses(clauses)}. Classes and ranks "
+        "may be right, but do not use these probabilities."
     ]
 
 
-def _listed(clauses: Sequence[str]) -> str:
+def _join_clauses(clauses: Sequence[str]) -> str:
     """The first clauses, and the number of the others."""
     others = [counted(len(clauses) - MOST_NAMED, "other")] if len(clauses) > MOST_NAMED else []
     return "; ".join([*clauses[:MOST_NAMED], *others])
 
 
-def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+def _values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """The values of a column that are there."""
     # Only NaN, the metric of a trial that diverged, is not equal to itself.
     return [value for value in (row.get(name) for row in rows) if value is not None and value == value]

@@ -161,7 +161,7 @@ def make_report(
     options = options.with_metric(results.metric)
     _check_results(results, options.measure)
     answers = answers_of(results, options)
-    made = [
+    page_sections = [
         *answer_sections(answers),
         *draw_all(results, drawings, options),
         *sections,
@@ -170,12 +170,12 @@ def make_report(
     about = [f"The paper: {paper}"] if paper else []
     about += [completeness(results), answers.other_kind_note, *left_out]
     if results.damaged:
-        damaged = [f"{path}: {reason}" for path, reason in results.damaged.items()]
-        about.append(f"{counted(len(damaged), 'damaged record')} left out: {named(damaged)}.")
+        faults = [f"{path}: {reason}" for path, reason in results.damaged.items()]
+        about.append(f"{counted(len(faults), 'damaged record')} left out: {named(faults)}.")
     n_diverged = int(results.trials["diverged"].sum())
     if n_diverged:
         about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
-    return Report(title, [line for line in about if line], made, answers)
+    return Report(title, [line for line in about if line], page_sections, answers)
 
 
 def _check_results(results: CellResults, metric: Metric) -> None:
@@ -204,9 +204,9 @@ def write_report(report: Report, folder: Path) -> Path:
     """
     index = folder / "index.html"
     refuse_links(folder, *(folder / name for name in FOLDERS))
-    there = [each for each in folder.glob("*") if not each.name.startswith(UNFINISHED)]
+    paths = [each for each in folder.glob("*") if not each.name.startswith(UNFINISHED)]
     # A folder of the user's own files is left alone, whatever its name.
-    if there and not _is_report(index):
+    if paths and not _is_report(index):
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
     for name, content in files_of(report).items():
         write_whole(folder / name, content, is_synced=False)
@@ -230,10 +230,10 @@ def files_of(report: Report) -> dict[str, str | bytes]:
         elif isinstance(block, Table):
             others |= {f"tables/{block.name}.{ending}": write(block) for ending, write in FORMATS.items()}
 
-    def shipped(name: str) -> str:
+    def page_file(name: str) -> str:
         return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
 
-    page = Environment(autoescape=True).from_string(shipped("page.html"))
+    page = Environment(autoescape=True).from_string(page_file("page.html"))
     html = page.render(
         generator=GENERATOR,
         long_table=LONG_TABLE,
@@ -241,8 +241,8 @@ def files_of(report: Report) -> dict[str, str | bytes]:
         formats=list(FORMATS),
         images=ENDINGS,
         drawn=lambda name: f"data:image/svg+xml;base64,{b64encode(others[f'figures/{name}.svg']).decode()}",  # type: ignore[arg-type]
-        style=Markup(shipped("page.css")),
-        script=Markup(shipped("page.js")),
+        style=Markup(page_file("page.css")),
+        script=Markup(page_file("page.js")),
     )
     return {"index.html": escaped(html), **others}
 
@@ -252,14 +252,14 @@ def completeness(results: CellResults) -> str:
     cells, unfinished = results.cells, results.unfinished
     trials = f"{cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
     if unfinished.empty:
-        done = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
-        return f"{done} finished, {trials}."
+        subject = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
+        return f"{subject} finished, {trials}."
     # By name, so that a reader can ask for the cells that are missing.
     missing = []
-    for cell, finished, wanted, failure in unfinished[["finished", "wanted", "failure"]].itertuples():
+    for cell, n_finished, n_wanted, failure in unfinished[["finished", "wanted", "failure"]].itertuples():
         # Python puts the error last, below the lines of code that led to it.
         why = f": {failure.strip().splitlines()[-1]}" if failure else ""
-        missing.append(f"{results.names[cell]} ({finished} of {wanted} trials{why})")
+        missing.append(f"{results.names[cell]} ({n_finished} of {n_wanted} trials{why})")
     n_whole = len(cells) - len(unfinished)
     return f"{n_whole} of {counted(len(cells), 'cell')} are finished, {trials}; missing: {named(missing)}."
 
@@ -277,8 +277,8 @@ def provenance_section(results: CellResults, command: str) -> Section:
         for name, version in environment.items():
             versions.setdefault(name, {})[version] = None
     if versions:
-        used = ", ".join(f"{name} {' and '.join(known)}" for name, known in versions.items())
-        blocks.append(Paragraph(f"Trained with {used}."))
+        software = ", ".join(f"{name} {' and '.join(values)}" for name, values in versions.items())
+        blocks.append(Paragraph(f"Trained with {software}."))
     commit = f", commit {source_commit()}" if source_commit() else ""
-    made = f"Made by SCARF-Lightning {__version__} on {date.today():%-d %B %Y}{commit}: {command}"
-    return Section("provenance", "Where this comes from", [*blocks, Paragraph(made)])
+    origin = f"Made by SCARF-Lightning {__version__} on {date.today():%-d %B %Y}{commit}: {command}"
+    return Section("provenance", "Where this comes from", [*blocks, Paragraph(origin)])

@@ -58,26 +58,26 @@ def distinguishing_columns(rows: Sequence[Row], columns: Sequence[str], leading:
         # An axis has no dot in its name, and each level of its options has one more.
         return column not in varied, column in unused, column.count(".")
 
-    chosen: list[str] = []
+    name_columns: list[str] = []
     groups = 1
     # The sort is stable: columns of one rank keep their order.
     for column in sorted(varying, key=rank):
-        n_apart = len(_settings(rows, [*chosen, column]))
+        n_settings = len(_settings(rows, [*name_columns, column]))
         # A column that splits no group further follows from those that were chosen before.
-        if column in varied or n_apart > groups:
-            chosen.append(column)
-            groups = n_apart
-    return [column for column in columns if column in chosen]
+        if column in varied or n_settings > groups:
+            name_columns.append(column)
+            groups = n_settings
+    return [column for column in columns if column in name_columns]
 
 
 def _varies(rows: Sequence[Row], column: str) -> bool:
     """True if a column has several values on one dataset."""
-    first: dict[Any, Any] = {}
+    first_values: dict[Any, Any] = {}
     for row in rows:
         value = row.get(column)
-        known = first.setdefault(row.get("dataset"), value)
+        first_value = first_values.setdefault(row.get("dataset"), value)
         # Most cells of a sweep share the very objects, and a text takes ten times as long as the look.
-        if value is not known and text_of(value) != text_of(known):
+        if value is not first_value and text_of(value) != text_of(first_value):
             return True
     return False
 
@@ -104,9 +104,9 @@ def setting_name(row: Row, columns: Sequence[str]) -> str:
     >>> setting_name({"pretrain": "scarf", "method": None, "corruption.rate": 0.3}, ["pretrain", "method"])
     'pretrain=scarf'
     """
-    used = [column for column in columns if row.get(column) is not None]
+    used_columns = [column for column in columns if row.get(column) is not None]
     # Logistic regression beside networks of two depths, for instance, has no depth.
-    return ", ".join(override(column, row.get(column)) for column in used or columns)
+    return ", ".join(override(column, row.get(column)) for column in used_columns or columns)
 
 
 @dataclass(frozen=True)
@@ -135,16 +135,18 @@ def competition(rows: Mapping[int, Row], compared: Sequence[str], contexts: Sequ
         compared, contexts: the columns in which they differ, those that make competitors and those that do not.
     """
 
-    def called(columns: Sequence[str]) -> dict[int, str]:
+    def names_by(columns: Sequence[str]) -> dict[int, str]:
         return {label: setting_name(row, columns) for label, row in rows.items()}
 
     # Numbers of labels, seeds or regimes that are all that the user varied are compared with each other.
     columns, contexts = (compared, contexts) if compared else (contexts, [])
-    names = called(columns or ["pretrain", "method"])
+    names = names_by(columns or ["pretrain", "method"])
     budgets = _label_budgets(rows, contexts) if contexts else None
     # By the budget: two regimes may ask for one number of labels in two ways.
-    places = called(contexts) if budgets is None else {label: labels_in_words(n) for label, n in budgets.items()}
-    return Competition(compared, names, places, budgets)
+    context_names = (
+        names_by(contexts) if budgets is None else {label: labels_in_words(n) for label, n in budgets.items()}
+    )
+    return Competition(compared, names, context_names, budgets)
 
 
 def _label_budgets(rows: Mapping[int, Row], contexts: Sequence[str]) -> dict[int, float] | None:
@@ -198,8 +200,10 @@ def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
     """A text of at most so many letters for each name, where a figure has no room for more: the options that not all
     names share, or their two ends."""
     options = {name: " ".join(name.split()).split(", ") for name in names}
-    shared = set.intersection(*map(set, options.values())) if len(options) > 1 else set()
-    texts = {name: ", ".join(each for each in its if each not in shared) or name for name, its in options.items()}
+    shared_options = set.intersection(*map(set, options.values())) if len(options) > 1 else set()
+    texts = {
+        name: ", ".join(each for each in parts if each not in shared_options) or name for name, parts in options.items()
+    }
     half = longest // 2
     return {
         name: text if len(text) <= longest else f"{text[:half]}…{text[half + 1 - longest :]}"

@@ -13,7 +13,7 @@ import pytest
 
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.reporting.answer_sections import answer_sections, effects_figure, effects_picture
-from scarf_lightning.reporting.answers import MOST_SAID, answers_of, effects_in
+from scarf_lightning.reporting.answers import MOST_WORTHS, answers_of, effects_in
 from scarf_lightning.reporting.blocks import to_latex
 from scarf_lightning.reporting.cell_results import CellResults
 from scarf_lightning.reporting.making import title_of
@@ -369,7 +369,7 @@ def test_a_sentence_says_the_worth_at_each_number_of_labels() -> None:
 def test_a_page_says_some_worths_and_lists_all() -> None:
     blocks = answer_of(swept("scarf", "vime", "scarf_ae", "binning"), OPTIONS)
 
-    assert sum("times the labels" in text for text in texts_of(blocks)) == MOST_SAID
+    assert sum("times the labels" in text for text in texts_of(blocks)) == MOST_WORTHS
     found = table_named(blocks, "worth")
     assert len(found.rows) == 4 * len(BUDGETS)
     assert entries(found)[0][:3] == ["pretrain=binning", "20", "8.00"]

@@ -29,17 +29,17 @@ class LossCurves(Drawing):
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = self.cells(results)
-        chosen = cells[cells["pretrain"].ne("none") & (cells["finished"] > 0)]
-        if chosen.empty:
+        pretrained_cells = cells[cells["pretrain"].ne("none") & (cells["finished"] > 0)]
+        if pretrained_cells.empty:
             raise UsageError("None of these cells has a finished pre-training.")
         # More panels would need a page of their own; a drawing's where chooses others.
-        drawn = chosen.head(MOST_PANELS)
-        curves = curves_of(results, drawn.index)
+        panel_cells = pretrained_cells.head(MOST_PANELS)
+        curves = curves_of(results, panel_cells.index)
         if not (curves["phase"] == "pretrain").any():
             raise UsageError("These cells have kept no curves of pre-training.")
         curves["panel"] = curves["cell"].map(results.names)
         curves["line"] = curves["cell"].astype(str) + " " + curves["trial"].astype(str)
-        caption = f"Each trial faint, and their mean.{first_of(len(drawn), len(chosen))}"
+        caption = f"Each trial faint, and their mean.{first_of(len(panel_cells), len(pretrained_cells))}"
         return [Picture(name, loss_curves(curves), caption)]
 
 
@@ -53,14 +53,14 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
         curves: ``panel, phase, trial, epoch, train_loss, validation_loss``; a panel of its own may hold each setting.
         phase: which phase's.
     """
-    shown = curves[curves["phase"] == phase]
-    panels = list(dict.fromkeys(shown["panel"]))
+    phase_curves = curves[curves["phase"] == phase]
+    panels = list(dict.fromkeys(phase_curves["panel"]))
     width = PAGE if len(panels) > 1 else COLUMN * 1.5
     figure, axes = new_figure(width, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row")
     titles = shortened(panels, 48)
     # A row of the figure is a panel's training loss beside its validation loss.
     for place, (panel, (column, title)) in zip(axes, itertools.product(panels, PHASES), strict=True):
-        lines = shown[shown["panel"] == panel].pivot_table(index="epoch", columns="line", values=column)
+        lines = phase_curves[phase_curves["panel"] == panel].pivot_table(index="epoch", columns="line", values=column)
         mean = lines[lines.count(axis=1) >= lines.shape[1] / 2].mean(axis=1)
         # A single epoch makes no line.
         marker = "o" if len(lines) == 1 else ""
@@ -94,13 +94,13 @@ class Sensitivity(Drawing):
         scores = named_competitors(results, values.map(float).map(repr), options.measure).scores
         means = cell_means(scores.assign(x=scores["competitor"].astype(float)), "value", by=("dataset", "x"))
         # A setting of which some datasets lack trials would be compared over other datasets.
-        complete = means.pivot_table(index="dataset", columns="x", values="mean").dropna()
-        if complete.empty or len(complete.columns) < 2:
+        complete_means = means.pivot_table(index="dataset", columns="x", values="mean").dropna()
+        if complete_means.empty or len(complete_means.columns) < 2:
             raise UsageError(f"No dataset has finished trials of every value of {x}, of two or more.")
-        relative = relative_to_best(complete)
+        relative = relative_to_best(complete_means)
         caption = (
             f"How near {label} comes to that of each dataset's best {x}, in percent of it: mean over "
-            f"{counted(len(complete), 'dataset')} with its 95 % interval where there are two or more."
+            f"{counted(len(complete_means), 'dataset')} with its 95 % interval where there are two or more."
         )
         formats = {"x": "g", "mean": ".2f", "low": ".2f", "high": ".2f"}
         headings = {"x": x, "mean": "mean, % of the best"}

@@ -89,17 +89,17 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     Raises:
         UsageError: a name is of no drawing; a key is missing, unknown or of the wrong type.
     """
-    known = registered(BASE)
+    drawings_by_name = registered(BASE)
     drawings = []
     for number, entry in enumerate(entries, start=1):
         place = f"{file}, drawing {number} of report"
         name = entry.get("draw") if isinstance(entry, dict) else None
         if name is None:
-            raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(known))}.")
-        if not isinstance(name, str) or name not in known:
+            raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(drawings_by_name))}.")
+        if not isinstance(name, str) or name not in drawings_by_name:
             fault = f"{place}: {name!s:.80} is not a drawing"
-            raise UsageError(unknown_name(fault, str(name), sorted(known), "the drawings"))
-        types = get_type_hints(known[name])
+            raise UsageError(unknown_name(fault, str(name), sorted(drawings_by_name), "the drawings"))
+        types = get_type_hints(drawings_by_name[name])
         values = {key: value for key, value in entry.items() if key != "draw"}
         for key, value in values.items():
             # One column may stand for a list of one.
@@ -108,7 +108,7 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
             if value == []:
                 raise UsageError(f"{place}: {key} names no column.")
         try:
-            drawing = checked(known[name], values, exact=True)
+            drawing = checked(drawings_by_name[name], values, exact=True)
             _check_names(drawing)
             drawings.append(drawing)
         except UsageError as error:
@@ -141,8 +141,8 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
     for number, drawing in enumerate(drawings, start=1):
         name = f"{number:02d}-{drawing.name}"
         try:
-            own = options if drawing.metric is None else replace(options, metric=drawing.metric)
-            blocks = drawing.blocks(results, own, name)
+            drawing_options = options if drawing.metric is None else replace(options, metric=drawing.metric)
+            blocks = drawing.blocks(results, drawing_options, name)
         except UsageError as error:
             # A page may be made while its sweep still runs, so what is missing must not cost the rest.
             blocks = not_drawn(str(error))
@@ -173,17 +173,17 @@ def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
         UsageError: a column is unknown, or no cell is left.
     """
     need(results, list(where))
-    chosen = results.cells
-    for column, wanted in where.items():
-        values = wanted if isinstance(wanted, list) else [wanted]
+    cells = results.cells
+    for column, condition in where.items():
+        values = condition if isinstance(condition, list) else [condition]
         allowed = set(map(_plain, values))
-        is_allowed = [_plain(value) in allowed for value in chosen[column]]
+        is_allowed = [_plain(value) in allowed for value in cells[column]]
         # Of type bool even if it is empty: the next column may meet no cell.
-        chosen = chosen[np.array(is_allowed, dtype=bool)]
-    if chosen.empty:
+        cells = cells[np.array(is_allowed, dtype=bool)]
+    if cells.empty:
         conditions = ", ".join(f"{column}={value}" for column, value in where.items())
         raise UsageError(f"No cell has {conditions}.")
-    return chosen
+    return cells
 
 
 def need(results: CellResults, columns: Sequence[str]) -> None:
@@ -193,7 +193,7 @@ def need(results: CellResults, columns: Sequence[str]) -> None:
             continue
         # Someone who mistypes an option knows its axis, so the options of that axis are enough to choose from.
         axis = column.partition(".")[0]
-        near = [known for known in results.axes if known.partition(".")[0] == axis]
+        near = [name for name in results.axes if name.partition(".")[0] == axis]
         raise UsageError(unknown_name(f"No cell uses {column}", column, near or results.axes, "the columns"))
 
 
@@ -226,11 +226,12 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
     scores["trial"] = scores["trial"].fillna(0).astype(int)
     scores["value"] = metric.sign * scores.pop(metric.name)
 
-    measured = set(scores.loc[scores["value"].notna(), "competitor"])
+    names_with_score = set(scores.loc[scores["value"].notna(), "competitor"])
     # By name and not by cell: a competitor with a score on any dataset is drawn.
-    every = dict.fromkeys(names)
-    scored, empty = [each for each in every if each in measured], [each for each in every if each not in measured]
-    return Competitors(scores, scored, empty)
+    distinct_names = dict.fromkeys(names)
+    scored_names = [each for each in distinct_names if each in names_with_score]
+    empty_names = [each for each in distinct_names if each not in names_with_score]
+    return Competitors(scores, scored_names, empty_names)
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,7 @@ def grid_over_reference(
         UsageError: a column is unknown, no trial has the metric, or no row has the reference.
     """
     competitors = competing(results, cells, [*rows, *columns], metric)
-    settings = list(map(_joined, cells[list(columns)].itertuples(index=False)))
+    settings = list(map(_setting_text, cells[list(columns)].itertuples(index=False)))
     row_names = named_by(cells, rows)
     column_names = named_by(cells, columns)
     full_names = named_by(cells, [*rows, *columns])
@@ -284,10 +285,10 @@ def grid_over_reference(
     return GridOverReference(competitors, grid, column_names[is_reference].iloc[0])
 
 
-def _joined(setting: Iterable[Any]) -> str:
+def _setting_text(setting: Iterable[Any]) -> str:
     """The values of a setting, as a sweep file names a reference."""
-    used = [value for value in setting if value is not None]
-    return " + ".join(map(text_of, used))
+    values = [value for value in setting if value is not None]
+    return " + ".join(map(text_of, values))
 
 
 def _plain(value: Any) -> Any:

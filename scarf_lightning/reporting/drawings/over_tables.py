@@ -46,10 +46,10 @@ class WinMatrixDrawing(Drawing):
     compare: list[str]
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        found = competing(results, self.cells(results), self.compare, options.measure)
-        if len(found.names) < 2:
-            raise UsageError(f"Only {found.names[0]} has a finished trial, and so nothing to be compared with.")
-        matrix = win_matrix(found.scores, found.names, **options.how)
+        competitors = competing(results, self.cells(results), self.compare, options.measure)
+        if len(competitors.names) < 2:
+            raise UsageError(f"Only {competitors.names[0]} has a finished trial, and so nothing to be compared with.")
+        matrix = win_matrix(competitors.scores, competitors.names, **options.how)
         title = ", ".join(self.compare)
         figure = heat_map(matrix, row_title=title, column_title=f"against {title}")
         return _blocks(name, options, matrix, figure, f"of the row against the column in {options.measure.label}")
@@ -71,15 +71,15 @@ class WinsOverReference(Drawing):
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = self.cells(results)
-        found = grid_over_reference(results, cells, self.rows, self.columns, self.reference, options.measure)
-        empty = set(found.competitors.empty)
-        grid = {place: pair for place, pair in found.pairs.items() if not set(pair) & empty}
+        reference_grid = grid_over_reference(results, cells, self.rows, self.columns, self.reference, options.measure)
+        empty = set(reference_grid.competitors.empty)
+        grid = {place: pair for place, pair in reference_grid.pairs.items() if not set(pair) & empty}
         if not grid:
-            raise UsageError(f"Nothing is finished that could be compared with {found.reference}.")
-        matrix = reference_win_matrix(found.competitors.scores, grid, **options.how)
-        rows, columns = ", ".join(self.rows), f"{', '.join(self.columns)}, against {found.reference}"
+            raise UsageError(f"Nothing is finished that could be compared with {reference_grid.reference}.")
+        matrix = reference_win_matrix(reference_grid.competitors.scores, grid, **options.how)
+        rows, columns = ", ".join(self.rows), f"{', '.join(self.columns)}, against {reference_grid.reference}"
         figure = heat_map(matrix, row_title=rows, column_title=columns)
-        what = f"in {options.measure.label} against the same {rows} with {found.reference}"
+        what = f"in {options.measure.label} against the same {rows} with {reference_grid.reference}"
         return _blocks(name, options, matrix, figure, what)
 
 
@@ -192,13 +192,13 @@ def average_table(
     averages = gain_table(gains)
     names = list(dict.fromkeys(gains["column"]))
     lines = []
-    for row, of_row in averages.groupby(level="row", observed=True, sort=False):
+    for row, row_means in averages.groupby(level="row", observed=True, sort=False):
         entries = [Entry(str(row), str(row))]
-        cells = of_row.droplevel("row").reindex(names)
-        for kept_mean, kept, mean, n in cells[["kept_mean", "kept_datasets", "mean", "datasets"]].to_numpy():
-            for value, count in ((kept_mean, kept), (mean, n)):
-                shown = entry(value, "+.2f")
-                entries.append(shown if shown.sort is None else shown._replace(text=f"{shown.text} ({count:.0f})"))
+        cells = row_means.droplevel("row").reindex(names)
+        for kept_mean, n_kept, mean, n in cells[["kept_mean", "kept_datasets", "mean", "datasets"]].to_numpy():
+            for value, count in ((kept_mean, n_kept), (mean, n)):
+                gain = entry(value, "+.2f")
+                entries.append(gain if gain.sort is None else gain._replace(text=f"{gain.text} ({count:.0f})"))
         lines.append(tuple(entries))
     headings = [heading for column in names for heading in (f"{column}, p < {FILTER:.2f}", f"{column}, all")]
     return Table(
@@ -223,13 +223,13 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
     figure, places = panels(list(shortened(rows, 32).values()), width, 2.3, sharex=True)
     figure.supxlabel(column_title, fontsize=8)
     figure.supylabel(f"improvement over {reference}, %", fontsize=8)
-    known = gains[gains["gain"].notna()]
+    known_gains = gains[gains["gain"].notna()]
     for axes, row in zip(places, rows, strict=True):
         boxes = []
         for place, column in enumerate(columns):
-            of_cell = known[(known["row"] == row) & (known["column"] == column)]
-            boxes.append((place - BESIDE, of_cell.loc[of_cell["kept"], "gain"], colour(place)))
-            boxes.append((place + BESIDE, of_cell["gain"], GREY))
+            cell_gains = known_gains[(known_gains["row"] == row) & (known_gains["column"] == column)]
+            boxes.append((place - BESIDE, cell_gains.loc[cell_gains["kept"], "gain"], colour(place)))
+            boxes.append((place + BESIDE, cell_gains["gain"], GREY))
         for x, values, shade in boxes:
             parts: Any = {f"{part}props": {"color": shade} for part in ("box", "whisker", "cap", "median")}
             axes.boxplot(values, positions=[x], widths=0.3, showfliers=False, manage_ticks=False, **parts)
@@ -238,8 +238,8 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
         axes.set_ylim(axes.get_ylim())
         for x, values, shade in boxes:
             # A fixed seed: equal results must give equal files.
-            beside = np.random.default_rng(0).uniform(-0.1, 0.1, len(values))
-            axes.scatter(x + beside, values, s=6, color=shade, alpha=0.55, lw=0, zorder=3)
+            offsets = np.random.default_rng(0).uniform(-0.1, 0.1, len(values))
+            axes.scatter(x + offsets, values, s=6, color=shade, alpha=0.55, lw=0, zorder=3)
         names = list(shortened(columns, 20).values())
         axes.set_xticks(range(len(columns)), names, rotation=30, ha="right", rotation_mode="anchor")
     return figure
@@ -271,27 +271,27 @@ class MetricTable(Drawing):
 
     def table(self, results: CellResults, metric: Metric, name: str, *, best: bool) -> list[Block]:
         """The table by a metric, or a number that is shown like one; ``best`` makes the best of each dataset bold."""
-        found = competing(results, self.cells(results), self.columns, metric)
-        means = cell_means(found.scores, "value", by=("dataset", "competitor"))
+        competitors = competing(results, self.cells(results), self.columns, metric)
+        means = cell_means(competitors.scores, "value", by=("dataset", "competitor"))
         # Scores of losses are negative, so that higher is better; a table shows the losses themselves.
         means["mean"] *= metric.sign
-        known = means[means["trials"] > 0].set_index(["dataset", "competitor"])[["mean", "standard_error"]]
-        competitors = [*found.names, *found.empty]
+        finished_means = means[means["trials"] > 0].set_index(["dataset", "competitor"])[["mean", "standard_error"]]
+        names = [*competitors.names, *competitors.empty]
         rows = []
-        for dataset in sorted(set(found.scores["dataset"])):
+        for dataset in sorted(set(competitors.scores["dataset"])):
             entries = []
-            for mean, error in known.reindex([(dataset, name) for name in competitors]).to_numpy():
+            for mean, error in finished_means.reindex([(dataset, name) for name in names]).to_numpy():
                 text = metric.shown(mean)
                 # One trial has no standard error. An entry sorts, and is best, as it is shown.
-                shown = text if math.isnan(error) else f"{text} ± {metric.shown(error)}"
-                is_there = not math.isnan(mean)
-                entries.append(Entry(shown, float(text.replace("−", "-"))) if is_there else Entry(NOTHING, None))
+                entry_text = text if math.isnan(error) else f"{text} ± {metric.shown(error)}"
+                has_mean = not math.isnan(mean)
+                entries.append(Entry(entry_text, float(text.replace("−", "-"))) if has_mean else Entry(NOTHING, None))
             top = max((metric.sign * each.sort for each in entries if isinstance(each.sort, float)), default=math.nan)
-            marked = [each._replace(best=best and each.sort == metric.sign * top) for each in entries]
-            rows.append((Entry(dataset, dataset), *marked))
+            marked_entries = [each._replace(best=best and each.sort == metric.sign * top) for each in entries]
+            rows.append((Entry(dataset, dataset), *marked_entries))
         means[["mean", "standard_error"]] *= metric.scale
         caption = f"Mean {metric.heading}, ± standard error"
-        return [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
+        return [Table(name, caption, ("dataset", *names), tuple(rows), means)]
 
 
 @dataclass(frozen=True, kw_only=True)

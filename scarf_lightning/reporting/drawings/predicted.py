@@ -54,19 +54,19 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
     Raises:
         UsageError: none has kept any.
     """
-    predicted = []
+    cells_with_predictions = []
     for cell in map(int, cells.index):
-        wanted, predictions = results.values_of(cell, "trial"), results.predictions_of(cell)
-        trials = [predictions[trial] for trial in wanted if trial in predictions]
+        trial_numbers, predictions = results.values_of(cell, "trial"), results.predictions_of(cell)
+        trials = [predictions[trial] for trial in trial_numbers if trial in predictions]
         if trials and isinstance(trials[0].target, kind):
             labels = np.concatenate([each.labels for each in trials])
             values = np.concatenate([each.values for each in trials])
-            predicted.append(PredictedCell(results.names[cell], trials[0].target, labels, values))
-    if not predicted:
+            cells_with_predictions.append(PredictedCell(results.names[cell], trials[0].target, labels, values))
+    if not cells_with_predictions:
         raise UsageError(
             f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=80 force=true trains them again."
         )
-    return predicted
+    return cells_with_predictions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +85,8 @@ class PredictedDrawing(Drawing):
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         cells = predicted_cells(results, self.cells(results), self.target)
-        drawn = cells[: MOST_LINES if self.has_lines else MOST_PANELS]
-        return [Picture(name, self.figure(drawn), self.caption + first_of(len(drawn), len(cells)))]
+        figure_cells = cells[: MOST_LINES if self.has_lines else MOST_PANELS]
+        return [Picture(name, self.figure(figure_cells), self.caption + first_of(len(figure_cells), len(cells)))]
 
     @styled()
     def figure(self, cells: Sequence[PredictedCell]) -> Figure:
@@ -119,8 +119,8 @@ class RocCurves(PredictedDrawing):
 
         truth = np.equal.outer(cell.labels, np.arange(cell.values.shape[1]))
         # The second of two classes is the positive one.
-        chosen = slice(1, None) if truth.shape[1] == 2 else slice(None)
-        is_positive, scores = truth[:, chosen].ravel(), cell.values[:, chosen].ravel()
+        class_columns = slice(1, None) if truth.shape[1] == 2 else slice(None)
+        is_positive, scores = truth[:, class_columns].ravel(), cell.values[:, class_columns].ravel()
         if is_positive.all() or not is_positive.any():
             raise UsageError(f"The test rows of {cell.name} are of one class.")
         RocCurveDisplay.from_predictions(is_positive, scores, name=name, ax=axes, pos_label=True)
