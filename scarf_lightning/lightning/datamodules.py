@@ -95,10 +95,10 @@ class TableDataModule(pl.LightningDataModule):
             composed([*source, *table_options])
         # Lightning compares them with each argument that it does not ignore, and a table equals nothing. The module's
         # are called options.
-        chosen = [*table_options, f"trials={trials}"]
-        self.save_hyperparameters({"table_options": chosen}, ignore=[*signature(type(self)).parameters])
+        all_options = [*table_options, f"trials={trials}"]
+        self.save_hyperparameters({"table_options": all_options}, ignore=[*signature(type(self)).parameters])
         self.trials = tuple(range(trials))
-        self._options = [*source, *chosen]
+        self._options = [*source, *all_options]
         # The stacks of the modules, which outlive a call of the trainer.
         self._stacks: WeakKeyDictionary[PlainModule, Stack] = WeakKeyDictionary()
         self._stack: Stack | None = None
@@ -140,7 +140,7 @@ class TableDataModule(pl.LightningDataModule):
         # A table lies on one device in one number type; a trainer of another kind needs another stack.
         if stack is None or stack.hardware != hardware:
             weights = module.state_dict() if module.is_built else None
-            stack = self._built(module, hardware)
+            stack = self._build_stack(module, hardware)
             if weights is not None:
                 check_shapes("module", weights, module)
                 module.load_state_dict(weights)
@@ -169,9 +169,9 @@ class TableDataModule(pl.LightningDataModule):
         """
         stack = self.served
         values = replace(self.table.rows_reader, columns=stack.table.columns).values(frame)
-        later = replace(stack.table, values=values, labels=np.zeros(len(values)), target=Number(), weights=None)
-        everywhere = np.tile(np.arange(len(values)), (len(self.trials), 1))
-        rows = replace(stack, table=later, device_table=None).raw(everywhere)
+        new_table = replace(stack.table, values=values, labels=np.zeros(len(values)), target=Number(), weights=None)
+        positions = np.tile(np.arange(len(values)), (len(self.trials), 1))
+        rows = replace(stack, table=new_table, device_table=None).raw(positions)
         return rows[0] if len(self.trials) == 1 else rows
 
     @property
@@ -224,7 +224,7 @@ class TableDataModule(pl.LightningDataModule):
             raise UsageError(f"precision={self.trainer.precision!r} is not served; use {', '.join(PRECISIONS)}.")
         return Hardware(self.trainer.strategy.root_device, self.trainer.precision)
 
-    def _built(self, module: PlainModule, hardware: Hardware) -> Stack:
+    def _build_stack(self, module: PlainModule, hardware: Hardware) -> Stack:
         """The stack of a module, with its networks and batches."""
         config = composed([*self._options, *module.options, *module.implied])
         for note in check_used([config]):
@@ -237,19 +237,19 @@ class TableDataModule(pl.LightningDataModule):
             raise UsageError(f"split={name} has another number of rows in each trial; use trials=1.")
         # All trials at once, whatever the memory: a trainer has one module.
         stack = training.stack(self.trials)  # noqa: PD013 - no frame
-        own = module.own_encoder
-        if own is not None:
+        encoder = module.own_encoder
+        if encoder is not None:
             if len(self.trials) > 1:
                 raise UsageError(
-                    f"{type(own.module).__name__} is one network; use trials=1, or write it as a Network, which is "
+                    f"{type(encoder.module).__name__} is one network; use trials=1, or write it as a Network, which is "
                     "built for each trial (docs/plugins.md)."
                 )
-            own.check(stack.networks.columns)
-            stack = replace(stack, network=own)
-        with nullcontext() if own is None else as_it_is(own.module):
-            return self._begun(module, stack, training)
+            encoder.check(stack.networks.columns)
+            stack = replace(stack, network=encoder)
+        with nullcontext() if encoder is None else as_it_is(encoder.module):
+            return self._begin_phase(module, stack, training)
 
-    def _begun(self, module: PlainModule, stack: Stack, training: CellTraining) -> Stack:
+    def _begin_phase(self, module: PlainModule, stack: Stack, training: CellTraining) -> Stack:
         """The stack, once its networks are a module's."""
         config = training.config
         if isinstance(module, PretrainModule):

@@ -24,7 +24,7 @@ from .options import Options, check_options, overrides_of
 NETWORKS = ("encoder", "head", "classifier", "pretrain_head")
 """The attributes of modules that are networks of the engine's."""
 SHOWN_ROWS = 3
-"""Rows by which an encoder of a user's own shows what it gives."""
+"""Rows of zeros on which a user's encoder is checked."""
 NO_NETWORKS = (
     "{0} has no networks before it meets a table: give it data, as in {0}(data=data) "
     "or {0}.load_from_checkpoint(..., data=data), or train it first."
@@ -91,16 +91,16 @@ class PlainModule(pl.LightningModule, StackModule):
         out: Tensor = (networks.encoder if isinstance(self, Pretraining) else networks.classifier)(x)
         return out
 
-    def state_dict(self, *, prefix: str = "", **rest: Any) -> dict[str, Any]:  # type: ignore[override]
+    def state_dict(self, *, prefix: str = "", **keywords: Any) -> dict[str, Any]:  # type: ignore[override]
         """The weights; of one trial without its axis."""
-        state: dict[str, Any] = super().state_dict(prefix=prefix, **rest)
+        state: dict[str, Any] = super().state_dict(prefix=prefix, **keywords)
         self._change_axes(state, prefix, without_trial_axis)
         return state
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
         # Torch calls it before it loads the layers.
         self._change_axes(state_dict, prefix, with_trial_axis)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
 
     def _change_axes(self, state: dict[str, Any], prefix: str, change: Callable[..., dict[str, Tensor]]) -> None:
         """Change the weights of the networks of one trial in their place."""
@@ -223,17 +223,17 @@ class FinetuneModule(PlainModule, Finetuning):
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict a mini-batch of test rows."""
-        self._tested.append(self.predictions(self._stacked(batch).x))
+        self._test_predictions.append(self.predictions(self._stacked(batch).x))
 
     def on_test_epoch_start(self) -> None:
-        self._tested: list[Tensor] = []
+        self._test_predictions: list[Tensor] = []
 
     def on_test_epoch_end(self) -> None:
         """Log the target's metrics of the test rows, such as ``test_accuracy``."""
-        predictions = torch.cat(self._tested, dim=1).cpu()
-        of_trials = zip(predictions.numpy(), np.atleast_2d(self._data.test_labels), strict=True)
-        measured = pd.DataFrame(self._target.measured(*each) for each in of_trials)
-        self.log_means({f"test_{name}": measured[name].to_numpy() for name in measured})
+        predictions = torch.cat(self._test_predictions, dim=1).cpu()
+        pairs = zip(predictions.numpy(), np.atleast_2d(self._data.test_labels), strict=True)
+        scores = pd.DataFrame(self._target.measured(*pair) for pair in pairs)
+        self.log_means({f"test_{name}": scores[name].to_numpy() for name in scores})
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Probabilities of classes, float64 ``(N, C)``, or numbers ``(N,)``; of several trials ``(T, N, ...)``."""
@@ -256,7 +256,7 @@ class Probe(pl.Callback):
     """Logs the measures of `Probing` on the validation rows, as means over trials and for each of several trials.
 
     Their names are ``probe_linear``, ``probe_knn``, ``probe_effective_rank``, ``probe_alignment`` and
-    ``probe_uniformity``. It looks at validation labels: who chooses by it has spent them.
+    ``probe_uniformity``. It uses validation labels, so a choice by it has spent them.
 
     Args:
         every: epochs between two measurements.
@@ -283,8 +283,8 @@ class Probe(pl.Callback):
         stack = trainer.datamodule.served  # type: ignore[attr-defined]
         if not stack.data.validation.size:
             raise UsageError("Probe needs validation labels, and these data hold none back; use another regime.")
-        measured = stack.probing(pl_module, self.neighbours).validation_measures()
-        pl_module.log_means({f"probe_{name}": values for name, values in measured.items()})
+        measures = stack.probing(pl_module, self.neighbours).validation_measures()
+        pl_module.log_means({f"probe_{name}": values for name, values in measures.items()})
 
 
 class OwnEncoder(Network):
@@ -310,16 +310,16 @@ class OwnEncoder(Network):
         with as_it_is(self.module), torch.no_grad():
             try:
                 out = self.module.eval()(torch.zeros(SHOWN_ROWS, width))
-            # Whatever a module of the user's own raises.
+            # A user's module may raise anything.
             except Exception as error:
                 raise UsageError(
                     f"{name} cannot encode this table, whose rows are (N, {width}) in float32 once their categories "
                     f"are encoded: {error}"
                 ) from error
-        given = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
-        if given[:-1] != (SHOWN_ROWS,):
+        shape = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        if shape[:-1] != (SHOWN_ROWS,):
             raise UsageError(
-                f"{name} gives {given} for rows of {(SHOWN_ROWS, width)}; an encoder gives one embedding a row, "
+                f"{name} gives {shape} for rows of {(SHOWN_ROWS, width)}; an encoder gives one embedding a row, "
                 f"({SHOWN_ROWS}, E)."
             )
 
@@ -348,15 +348,17 @@ def read_encoder(encoder: nn.Module | None) -> tuple[OwnEncoder | None, Mapping[
     return OwnEncoder(encoder), None
 
 
-def check_shapes(what: str, weights: Mapping[str, Tensor], module: nn.Module) -> None:
+def check_shapes(role: str, weights: Mapping[str, Tensor], module: nn.Module) -> None:
     """Refuse weights of other shapes than a module's own, in words about the table: torch's would name layers.
 
     Raises:
         UsageError: see above.
     """
-    given, own = ({name: each.shape for name, each in state.items()} for state in (weights, module.state_dict()))
-    if given != own:
+    shapes, module_shapes = (
+        {name: tensor.shape for name, tensor in state.items()} for state in (weights, module.state_dict())
+    )
+    if shapes != module_shapes:
         raise UsageError(
-            f"The {what} is not one for this table and these options: it needs the same columns, network and number of "
+            f"The {role} is not one for this table and these options: it needs the same columns, network and number of "
             "trials as its training had."
         )

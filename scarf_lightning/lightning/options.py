@@ -1,4 +1,4 @@
-"""Options of modules and data modules: how they are written, and what is no option of a module."""
+"""Options of modules and data modules: their forms, and the options that a module refuses."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ OF_THE_LOOP = (
     "fixed_below", "fixed_below_numbers", "fixed_steps", "fold_caution", "fold_steps", "folds", "gradient_clip",
     "metric", "min_steps", "monitor", "patience", "restore_best", "ties", "validate_every",
 )  # fmt: skip
-"""Options of a phase in the place of which Lightning's loop has the Trainer's arguments and callbacks."""
+"""Options of a phase that the Trainer's arguments and callbacks replace in Lightning's loop."""
 OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")
 """Options that a pre-training does not use."""
 OF_THE_COMMAND = {*OF_THE_RUN} - {"recipe"}
@@ -39,8 +39,8 @@ def overrides_of(options: Options, keywords: Mapping[str, Any]) -> tuple[str, ..
     Raises:
         UsageError: one of them is no option, or they are written in another way.
     """
-    written = shlex.split(options) if isinstance(options, str) else map(str, options)
-    overrides = (*written, *overrides_of_options(keywords))
+    words = shlex.split(options) if isinstance(options, str) else map(str, options)
+    overrides = (*words, *overrides_of_options(keywords))
     for override in overrides:
         if "=" not in override:
             raise UsageError(
@@ -61,7 +61,7 @@ def check_options(module: StackModule, options: Sequence[str], *, has_own_encode
     Args:
         module: of Lightning's loop.
         options: as `overrides_of` gives them.
-        has_own_encoder: the user's own module is its encoder.
+        has_own_encoder: its encoder is a module of the user's.
 
     Raises:
         UsageError: see above.
