@@ -1,7 +1,7 @@
-"""The bench on which a part is tried: a cell that trains on a small table with the part in its place, and questions.
+"""The bench on which a part is tried: a cell that trains on a small table with the part in its place, and checks.
 
-They are of shapes and types, finite numbers, the same numbers in any company, and a gradient to every weight. Each call
-of a part within the real stack is looked at, and then what training ended with.
+The checks are of shapes and types, finite numbers, the same numbers in any company, and a gradient to every weight.
+They look at each call of a part within the real stack, and then at the result of the training.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,36 +52,38 @@ def tables() -> tuple[Table, Table]:
     random = np.random.default_rng(SEED)
     labels = random.integers(3, size=N_ROWS)
     numbers = random.normal(size=(4, N_ROWS)) + labels
-    plain = pd.DataFrame(numbers.T, columns=list("abcd"))
-    mixed = plain[["a", "b"]].mask(numbers[2:].T > 2)
-    mixed["colour"] = np.array(["red", "green", "blue", None])[random.integers(4, size=N_ROWS)]
+    number_frame = pd.DataFrame(numbers.T, columns=list("abcd"))
+    mixed_frame = number_frame[["a", "b"]].mask(numbers[2:].T > 2)
+    mixed_frame["colour"] = np.array(["red", "green", "blue", None])[random.integers(4, size=N_ROWS)]
 
     def table(title: str, frame: pd.DataFrame) -> Table:
         return Table.from_frame(
-            frame, pd.Series(labels.astype(str), name="y"), categorical=[each == "colour" for each in frame],
+            frame, pd.Series(labels.astype(str), name="y"), categorical=[column == "colour" for column in frame],
             name=title, source=title, split_by=np.arange(N_ROWS, dtype=np.float64) % 10,
         )  # fmt: skip
 
-    return table("a table of numbers", plain), table("a table with categories and gaps", mixed)
+    return table("a table of numbers", number_frame), table("a table with categories and gaps", mixed_frame)
 
 
 def tables_for(part: Any) -> tuple[Table, ...]:
     """The tables, with a target that a part serves."""
     if Classes.is_among(getattr(part, "targets", ())):
         return tables()
-    return tuple(replace(each, labels=each.labels.astype(float), target=Number("y")) for each in tables())
+    return tuple(replace(table, labels=table.labels.astype(float), target=Number("y")) for table in tables())
 
 
-def made(cls: type[Any], **chosen: Any) -> Any:
-    """A part with its defaults, the ``chosen`` parts, and usual ones in its other fields without a default."""
+def make_part(cls: type[Any], **arguments: Any) -> Any:
+    """A part with its defaults, these arguments, and usual parts in its other fields without a default."""
     kinds = get_type_hints(cls)
     for field in fields(cls):
         name = field.name
-        if field.default is MISSING and name not in chosen and name in USUAL:
-            known = parts("pretrain" if name == "pretext" else name)
-            in_turn = [known[USUAL[name]], *known.values()]
-            chosen[name] = made(next(each for each in in_turn if issubclass(each, kinds[name])))
-    return cls(**chosen)
+        if field.default is MISSING and name not in arguments and name in USUAL:
+            choices = parts("pretrain" if name == "pretext" else name)
+            candidates = [choices[USUAL[name]], *choices.values()]
+            arguments[name] = make_part(
+                next(candidate for candidate in candidates if issubclass(candidate, kinds[name]))
+            )
+    return cls(**arguments)
 
 
 def pretext_of(axis: str, part: Any) -> Any:
@@ -92,10 +94,10 @@ def pretext_of(axis: str, part: Any) -> Any:
     """
     if axis == "pretrain":
         return part
-    known, chosen = parts("pretrain"), {axis: part} if axis in USUAL else {}
-    for cls in (known[USUAL["pretext"]], *known.values()):
-        if not chosen or isinstance(part, get_type_hints(cls).get(axis, ())):
-            return made(cls, **chosen)
+    choices, arguments = parts("pretrain"), {axis: part} if axis in USUAL else {}
+    for cls in (choices[USUAL["pretext"]], *choices.values()):
+        if not arguments or isinstance(part, get_type_hints(cls).get(axis, ())):
+            return make_part(cls, **arguments)
     raise UsageError(
         f"no pre-training takes this {axis}; inherit from scarf_lightning.losses.ContrastiveLoss, or from "
         "Reconstruction or Discrimination of scarf_lightning.losses.loss"
@@ -110,11 +112,11 @@ class Trained:
         results: the same at its end, and the predictions.
         diverged: whether a trial lost its loss.
         embeddings: of two test rows among others, and alone.
-        wanted: the trials and rows to predict.
+        test_shape: the numbers of trials and rows to predict.
     """
 
     def __init__(self, axis: str, part: Any, table: Table, trials: tuple[int, ...]) -> None:
-        chosen: dict[str, Any] = {
+        cell_parts: dict[str, Any] = {
             "regime": Full(),
             "scaling": ZScore(),
             "encoding": OneHotEncoding(),
@@ -123,29 +125,31 @@ class Trained:
             "method": Control(),
             axis: part,
         }
-        encoded, streams = chosen["encoding"].encode(table), Streams(SEED, table.n_labelled)
+        encoded_table, streams = cell_parts["encoding"].encode(table), Streams(SEED, table.n_labelled)
         data = prepare_trials(
-            encoded,
+            encoded_table,
             trials,
             streams,
-            RowRules(chosen["regime"], chosen["split"]),
-            scaling=chosen["scaling"],
+            RowRules(cell_parts["regime"], cell_parts["split"]),
+            scaling=cell_parts["scaling"],
             fit_on="train",
         )
-        stack = Stack(encoded, data, streams, Hardware(torch.device("cpu")), chosen["network"], NetworkSettings())
+        stack = Stack(
+            encoded_table, data, streams, Hardware(torch.device("cpu")), cell_parts["network"], NetworkSettings()
+        )
         self.initial, self.results = dict[str, Tensor](), dict[str, Tensor]()
-        start, self.diverged, self.wanted = None, False, data.test.shape
-        if chosen["method"].pretrainable:
+        start, self.diverged, self.test_shape = None, False, data.test.shape
+        if cell_parts["method"].pretrainable:
             pretext = pretext_of(axis, part)
             f, g = stack.networks.encoder(trials).body, stack.networks.pretrain_head(trials, pretext)
             for place, network in (("encoder.body", f), ("head", g)):
-                self.initial |= {f"{place}.{name}": each.detach() for name, each in network.named_parameters()}
+                self.initial |= {f"{place}.{name}": weight.detach() for name, weight in network.named_parameters()}
             fit = stack.pretrain(PRETRAIN, pretext)
             start, self.diverged = fit.part("encoder"), bool(fit.diverged.any())
             self.results |= fit.weights
         # Of two rows among others, and alone.
         self.embeddings = stack.embed(data.test, start)[:, :2], stack.embed(data.test[:, :2], start)
-        outcome = chosen["method"].run(stack, SupervisedPhase(FINETUNE, start))
+        outcome = cell_parts["method"].run(stack, SupervisedPhase(FINETUNE, start))
         self.diverged |= bool(outcome.diverged.any())
         self.results["predictions"] = torch.from_numpy(outcome.predictions)
 
@@ -154,31 +158,31 @@ class WrongError(Exception):
     """A part is wrong, in words that follow its name."""
 
 
-def check_tensor(value: Any, what: str, shape: Sequence[int], dtype: torch.dtype) -> None:
+def check_tensor(value: Any, role: str, shape: Sequence[int], dtype: torch.dtype) -> None:
     """Refuse what a part gave if it is no finite tensor of this shape and type."""
     if value.shape != shape or value.dtype is not dtype:
         raise WrongError(
-            f"gives {what} of shape {tuple(value.shape)} and type {value.dtype}; it has to be a tensor of shape "
+            f"gives {role} of shape {tuple(value.shape)} and type {value.dtype}; it has to be a tensor of shape "
             f"{tuple(shape)} and type {dtype}"
         )
-    check_finite(value, what)
+    check_finite(value, role)
 
 
-def check_finite(value: Tensor, what: str) -> None:
+def check_finite(value: Tensor, role: str) -> None:
     """Refuse NaN and infinite numbers."""
-    wrong = ~value.isfinite()
-    if wrong.any():
-        place = f", in column {int(wrong.nonzero()[0, -1]) + 1}" if value.dim() > 1 else ""
-        raise WrongError(f"gives {value[wrong][0].item()} in {what}{place}")
+    is_wrong = ~value.isfinite()
+    if is_wrong.any():
+        place = f", in column {int(is_wrong.nonzero()[0, -1]) + 1}" if value.dim() > 1 else ""
+        raise WrongError(f"gives {value[is_wrong][0].item()} in {role}{place}")
 
 
-def check_values(given: Sequence[Any], result: Any) -> None:
-    check_tensor(result, "values", result.shape, given[0].dtype)
+def check_values(arguments: Sequence[Any], result: Any) -> None:
+    check_tensor(result, "values", result.shape, arguments[0].dtype)
 
 
-def check_view(given: Sequence[Any], result: Any) -> bool:
-    """A view has the shape of the rows, and codes of categories stay codes. Tells whether it differs from the rows."""
-    (x, source), (view, mask) = given[:2], result
+def check_view(arguments: Sequence[Any], result: Any) -> bool:
+    """A view has the shape of the rows, and codes of categories stay codes. True if it differs from the rows."""
+    (x, source), (view, mask) = arguments[:2], result
     check_tensor(view, "a view", x.shape, x.dtype)
     check_tensor(mask, "a mask", x.shape, torch.bool)
     n_categories = source.columns.n_categories
@@ -191,36 +195,36 @@ def check_view(given: Sequence[Any], result: Any) -> bool:
     return not torch.equal(view, x)
 
 
-def check_mask(given: Sequence[Any], result: Any) -> None:
-    _, n_rows, n_features, random = given
+def check_mask(arguments: Sequence[Any], result: Any) -> None:
+    _, n_rows, n_features, random = arguments
     check_tensor(result, "a mask", (len(random), n_rows, n_features), torch.bool)
     if not result.any():
         raise WrongError("selects nothing, so views are the rows themselves")
 
 
-def check_loss(given: Sequence[Any], result: Any) -> None:
+def check_loss(arguments: Sequence[Any], result: Any) -> None:
     # A method may leave the loss to the target.
     if result is not None:
-        check_tensor(result, "a loss", next(arrays(given)).shape[:1], result.dtype)
+        check_tensor(result, "a loss", next(arrays(arguments)).shape[:1], result.dtype)
 
 
-def check_views(given: Sequence[Any], result: Any) -> None:
-    encoded = given[0].encoded
-    for each in result.inputs:
-        check_tensor(each, "an input", encoded.shape, encoded.dtype)
+def check_views(arguments: Sequence[Any], result: Any) -> None:
+    encoded = arguments[0].encoded
+    for view in result.inputs:
+        check_tensor(view, "an input", encoded.shape, encoded.dtype)
 
 
-def check_batch(given: Sequence[Any], result: Any) -> None:
-    (inputs, _, _), encoded = result, given[0].encoded
+def check_batch(arguments: Sequence[Any], result: Any) -> None:
+    (inputs, _, _), encoded = result, arguments[0].encoded
     check_tensor(inputs, "inputs", (*inputs.shape[:-1], encoded.shape[-1]), encoded.dtype)
 
 
-def check_module(given: Sequence[Any], result: Any) -> None:
+def check_module(arguments: Sequence[Any], result: Any) -> None:
     """Torch knows all layers and weights of a module, and no layer mixes trials."""
     for module in result.modules():
-        for layer, ours in OURS.items():
+        for layer, replacement in OURS.items():
             if isinstance(module, layer):
-                raise WrongError(f"has a torch.nn.{type(module).__name__}; take scarf_lightning.networks.{ours}")
+                raise WrongError(f"has a torch.nn.{type(module).__name__}; take scarf_lightning.networks.{replacement}")
         check_hidden(module)
 
 
@@ -265,8 +269,8 @@ CALLS: dict[str, dict[str, tuple[Callable[..., bool | None], str]]] = {
         "run": (lambda *_: None, ""),
     },
 }
-"""The functions of each kind of part whose calls are looked at: a check of the arguments and the result, which tells of
-a view whether it differs, and what has to be returned."""
+"""The functions of each kind of part whose calls are checked: the check of arguments and result, which for a view
+returns whether it differs, and what the function has to return."""
 
 
 def arrays(value: Any) -> Iterator[Any]:
@@ -283,30 +287,30 @@ def arrays(value: Any) -> Iterator[Any]:
     elif is_dataclass(value):
         value = [getattr(value, field.name) for field in fields(value)]
     if isinstance(value, (list, tuple)):
-        for each in value:
-            yield from arrays(each)
+        for element in value:
+            yield from arrays(element)
 
 
-def called(function: Callable[..., Any], *given: Any) -> Any:
-    """What a function returns, if it leaves its arguments as they are."""
-    before = [(each, torch.as_tensor(each).detach().clone()) for each in arrays(given)]
-    result = function(*given)
-    if not all(same(torch.as_tensor(each), kept) for each, kept in before):
+def call_checked(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function, and make sure that it leaves its arguments as they are."""
+    before = [(array, torch.as_tensor(array).detach().clone()) for array in arrays(arguments)]
+    result = function(*arguments)
+    if not all(same(torch.as_tensor(array), snapshot) for array, snapshot in before):
         raise WrongError("changes what it is given in place; begin with a copy, as in x = x.clone()")
     return result
 
 
 def watch(part: Any, axis: str) -> list[bool | None]:
-    """From here on look at each call of a part's functions; gives what their checks return."""
-    found = list[bool | None]()
+    """Check each later call of a part's functions. Returns a list that the results of the checks are added to."""
+    outcomes = list[bool | None]()
 
     def watching(name: str, check: Callable[..., bool | None], returns: str) -> Callable[..., Any]:
         function = getattr(cls, name)
 
-        def call(part: Any, *given: Any) -> Any:
-            result = called(partial(function, part), *given)
+        def call(part: Any, *arguments: Any) -> Any:
+            result = call_checked(partial(function, part), *arguments)
             try:
-                found.append(check(given, result))
+                outcomes.append(check(arguments, result))
             except (AttributeError, TypeError, ValueError) as error:
                 gives = type(result).__name__
                 raise WrongError(f"returns a {gives} from {name}; it has to return {returns}") from error
@@ -318,20 +322,20 @@ def watch(part: Any, axis: str) -> list[bool | None]:
     calls = {name: watching(name, *how) for name, how in CALLS.get(axis, {}).items() if hasattr(cls, name)}
     # A special function such as __call__ is looked up in the class alone.
     part.__class__ = type(cls.__name__, (cls,), {"__module__": cls.__module__, **calls})
-    return found
+    return outcomes
 
 
-def check_trained(trained: Trained) -> None:
-    """Predictions of the rows that are asked for, finite numbers, and weights that have learnt."""
-    predictions = trained.results["predictions"]
-    if predictions.shape[:2] != trained.wanted:
-        raise WrongError(f"predicts {tuple(predictions.shape[:2])} trials and rows, and not {trained.wanted}")
-    if trained.diverged:
+def check_trained(cell: Trained) -> None:
+    """Predictions of all test rows, finite numbers, and weights that have learnt."""
+    predictions = cell.results["predictions"]
+    if predictions.shape[:2] != cell.test_shape:
+        raise WrongError(f"predicts {tuple(predictions.shape[:2])} trials and rows, and not {cell.test_shape}")
+    if cell.diverged:
         raise WrongError("makes a loss or a gradient that is not finite")
     check_finite(predictions, "its predictions")
-    for name, weight in trained.initial.items():
+    for name, weight in cell.initial.items():
         # A bias may cancel in a loss of differences.
-        if weight.numel() and not name.endswith("bias") and same(weight, trained.results[name]):
+        if weight.numel() and not name.endswith("bias") and same(weight, cell.results[name]):
             raise WrongError(f"lets no gradient reach the weight {name}, so it does not learn")
 
 
@@ -344,8 +348,8 @@ def check_company(among: Trained, alone: Mapping[int, Trained], again: Trained) 
                 f"gives other numbers in {name} when it is called again; it may keep nothing between calls, and draws "
                 "random numbers only from the generator that it is given"
             )
-        for position, trained in alone.items():
-            pair = value[position], trained.results[name][0]
+        for position, cell in alone.items():
+            pair = value[position], cell.results[name][0]
             if not (same(*pair) if is_exact else torch.allclose(*pair, ROUNDING, ROUNDING)):
                 raise WrongError(
                     f"gives a trial other numbers in {name} alone than among others; count axes from the right, as in "

@@ -26,11 +26,11 @@ from .bench import (
     TRIALS,
     Trained,
     WrongError,
-    called,
+    call_checked,
     check_company,
     check_hidden,
     check_trained,
-    made,
+    make_part,
     tables_for,
     watch,
 )  # fmt: skip
@@ -38,7 +38,7 @@ from .bench import (
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a part before it trains.
+    """The outcome of the checks of a part before it trains.
 
     Attributes:
         title: the part as options name it, ``corruption=median``.
@@ -80,7 +80,7 @@ def check_used(configs: Iterable[Config]) -> list[str]:
     """
     verdicts = dict[Verdict, None]()
     for config in configs:
-        verdicts |= {check_part(each.own, each.axis): None for each in used_options(config) if each.own}  # type: ignore[arg-type]
+        verdicts |= {check_part(part.own, part.axis): None for part in used_options(config) if part.own}  # type: ignore[arg-type]
         verdicts |= {check_metric(metric): None for plugin in config.plugins for metric in _metrics_of(plugin)}
     for verdict in verdicts:
         if verdict.fault is not None:
@@ -117,7 +117,7 @@ def _classes_of(module: str) -> Iterator[tuple[type[Any], str]]:
 
 
 def _metrics_of(module: str) -> list[Metric]:
-    return [each for each in metrics() if each not in METRICS and _is_in(each.function, module)]
+    return [metric for metric in metrics() if metric not in METRICS and _is_in(metric.function, module)]
 
 
 def _is_in(code: Any, module: str) -> bool:
@@ -126,11 +126,11 @@ def _is_in(code: Any, module: str) -> bool:
 
 def _why_not_declared(cls: type[Any], axis: str) -> str | None:
     """The sentence on a class that cannot be named, made or configured; None if it can."""
-    named = f"{_name(cls)} is a part of {axis}"
+    subject = f"{_name(cls)} is a part of {axis}"
     if not hasattr(cls, "name"):
-        return f'{named} without a name; add the line name: ClassVar[str] = "{cls.__name__.lower()}".'
+        return f'{subject} without a name; add the line name: ClassVar[str] = "{cls.__name__.lower()}".'
     if missing := " and ".join(sorted(cls.__abstractmethods__)):
-        return f"{named} without {missing}; define it."
+        return f"{subject} without {missing}; define it."
     options = [name for name, hint in inspect.get_annotations(cls).items() if "ClassVar" not in str(hint)]
     if options and "__dataclass_fields__" not in vars(cls):
         return f"{_name(cls)} is no dataclass, so {options[0]} is no option; write @dataclass above the class."
@@ -143,13 +143,13 @@ def check_part(cls: type[Any], axis: str) -> Verdict:
     if fault := _why_not_declared(cls, axis):
         return Verdict(_name(cls), fault)
 
-    def ask() -> Iterator[str]:
-        part = made(cls)
+    def run_checks() -> Iterator[str]:
+        part = make_part(cls)
         changes = watch(part, axis)
         tables = list(tables_for(part))
         for table in tables.copy():
             try:
-                yield from _checked(part, axis, table, changes)
+                yield from _check_on_table(part, axis, table, changes)
             except UsageError as error:
                 # Such as a part for numbers on a table of categories.
                 tables.remove(table)
@@ -157,11 +157,11 @@ def check_part(cls: type[Any], axis: str) -> Verdict:
                     raise
                 yield f"does not take {table.name}: {error}"
 
-    return _verdict(cls, f"{axis}={cls.name}", ask)
+    return _verdict(cls, f"{axis}={cls.name}", run_checks)
 
 
-def _checked(part: Any, axis: str, table: Table, changes: Sequence[bool | None]) -> Iterator[str]:
-    """Ask all questions of a part on a table; yields notes.
+def _check_on_table(part: Any, axis: str, table: Table, changes: Sequence[bool | None]) -> Iterator[str]:
+    """Run all checks of a part on a table; yields notes.
 
     Raises:
         WrongError: the part is wrong.
@@ -189,8 +189,8 @@ def check_metric(metric: Metric) -> Verdict:
         labels = np.linspace(-1, 1, N_ROWS)
         right, wrong = labels.copy(), -labels
 
-    def measured(predictions: Any) -> Any:
-        value = called(metric.function, predictions, labels)
+    def measure(predictions: Any) -> Any:
+        value = call_checked(metric.function, predictions, labels)
         if not isinstance(value, (int, float, np.number)):
             raise WrongError(f"gives a {type(value).__name__}; it has to return one number, as by float(...)")
         low, high = metric.bounds
@@ -198,40 +198,40 @@ def check_metric(metric: Metric) -> Verdict:
             raise WrongError(f"is {value}, outside its bounds {low} to {high}; state bounds=(LOW, HIGH)")
         return value
 
-    def ask() -> Iterable[str]:
-        best, worst = measured(right), measured(wrong)
+    def run_checks() -> Iterable[str]:
+        best, worst = measure(right), measure(wrong)
         if metric.sign * best < metric.sign * worst:
             raise WrongError(
                 "is better for wrong predictions than for right ones; "
                 f"higher_is_better={not metric.higher_is_better} would be its direction"
             )
         # Test rows may all be of one class.
-        called(metric.function, right, labels * 0)
-        if measured(right) != best:
+        call_checked(metric.function, right, labels * 0)
+        if measure(right) != best:
             raise WrongError("gives another number when it is called again; it may keep nothing between calls")
         return ()
 
-    return _verdict(metric.function, f"metric {metric.name}", ask)
+    return _verdict(metric.function, f"metric {metric.name}", run_checks)
 
 
-def _verdict(code: Any, title: str, ask: Callable[[], Iterable[str]]) -> Verdict:
+def _verdict(code: Any, title: str, run_checks: Callable[[], Iterable[str]]) -> Verdict:
     """The verdict on a class or a function, with the part's own traceback where it fails."""
     with warnings.catch_warnings(), own_torch(), torch_threads(1):
         warnings.simplefilter("ignore")
         logging.disable(logging.WARNING)
         try:
-            return Verdict(title, None, tuple(dict.fromkeys(f"{_name(code)} {note}" for note in ask())))
+            return Verdict(title, None, tuple(dict.fromkeys(f"{_name(code)} {note}" for note in run_checks())))
         except WrongError as error:
-            said = str(error)
+            sentence = str(error)
         except Exception as error:
-            said = f"fails, {type(error).__name__}: {' '.join(str(error).split())}"
+            sentence = f"fails, {type(error).__name__}: {' '.join(str(error).split())}"
             file = getattr(sys.modules[code.__module__], "__file__", None)
-            own = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
-            if own:
-                said += f" (line {own[-1].lineno}: {own[-1].line})"
+            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+            if frames:
+                sentence += f" (line {frames[-1].lineno}: {frames[-1].line})"
         finally:
             logging.disable(logging.NOTSET)
-    return Verdict(title, f"{_name(code)} {said.rstrip('.')}.")
+    return Verdict(title, f"{_name(code)} {sentence.rstrip('.')}.")
 
 
 def _name(code: Any) -> str:
