@@ -1,7 +1,7 @@
 """`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: cells of the workbench as scikit-learn estimators.
 
 `fit` reads X and y as a file is read, trains the trials of a cell, and keeps them as a `Model`. An estimator that
-refuses what it is given stays as it was: attributes are set when all is done.
+refuses its input stays as it was, because attributes are set at the end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,17 +93,17 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Embeddings of n rows, those of the trials side by side: float32 ``(n, n_trials * width)``."""
-        return self._fitted.transform(self._rows(X))
+        return self._fitted_model.transform(self._rows(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """``embedding_<trial>_<number>``."""
-        numbers = range(self._fitted.encoder.width)
-        names = [f"embedding_{trial}_{number}" for trial in self._fitted.trials for number in numbers]
+        numbers = range(self._fitted_model.encoder.width)
+        names = [f"embedding_{trial}_{number}" for trial in self._fitted_model.trials for number in numbers]
         return np.array(names, dtype=object)
 
     def save(self, folder: "str | PathLike[str]") -> None:
         """Write the networks into a folder that `scarf_lightning.load_model` opens; see `Model.save`."""
-        self._fitted.save(folder)
+        self._fitted_model.save(folder)
 
     @property
     def trials_(self) -> pd.DataFrame:
@@ -124,7 +124,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return dict(flat(options))
 
     @property
-    def _fitted(self) -> Model:
+    def _fitted_model(self) -> Model:
         """The model. Raises scikit-learn's NotFittedError before `fit`."""
         check_is_fitted(self)
         return self.model_
@@ -144,7 +144,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return axes
 
     def _config(self, default: Default | None = None) -> Config:
-        """The configuration of the cell that the parameters ask for, with what a default chooses beside them."""
+        """The configuration of the cell that the parameters ask for, with the choices of a default beside them."""
         axes = self._axes() | dict(default.options if default is not None else {})
         seed = plain(self.random_state)
         # None or a generator: a whole number is drawn, so that the cell has one seed, as on the command line.
@@ -158,16 +158,16 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 parameters[option] = value
         return config_of({**axes, **self._options}, parameters, estimator=type(self).__name__, kind=self._kind)
 
-    def _given(self, X: Any) -> tuple[pd.DataFrame, bool]:
+    def _input_frame(self, X: Any) -> tuple[pd.DataFrame, bool]:
         """X in `fit` as a frame, and whether its columns have names. Those of an array are called x0, x1 and so on."""
         frame = frame_of(X)
         if frame is None:
             # Columns may hold anything: a column that is left out may be infinite.
             array = validate_data(self, X, dtype=None, ensure_all_finite=False, ensure_min_samples=2)
             return pd.DataFrame(array, columns=[f"x{position}" for position in range(array.shape[1])]), False
-        twice = frame.columns[frame.columns.duplicated()]
-        if len(twice):
-            raise UsageError(f"X has more than one column {twice[0]!r}; rename all but one.")
+        duplicates = frame.columns[frame.columns.duplicated()]
+        if len(duplicates):
+            raise UsageError(f"X has more than one column {duplicates[0]!r}; rename all but one.")
         if len(frame) < 2 or not len(frame.columns):
             # scikit-learn has its own words for these.
             check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
@@ -187,10 +187,10 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return frame
 
     def _keep(
-        self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, given: pd.DataFrame, is_named: bool
+        self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, frame: pd.DataFrame, is_named: bool
     ) -> None:
         """Set the attributes of a fitted estimator."""
-        inputs = tuple(given.columns)
+        inputs = tuple(frame.columns)
         self.model_ = replace(model, description=replace(model.description, inputs=inputs, is_named=is_named))
         self._trials = plain(rows)
         self._reading = plain([vars(reading) for reading in table.reading])
@@ -236,7 +236,7 @@ class ScarfPredictor(ScarfEstimator):
             chooses=plain(self.pretrain) == AUTO,
             verbose=bool(self.verbose),
         )
-        self._keep(model, rows, task.table, task.given, task.is_named)
+        self._keep(model, rows, task.table, task.frame, task.is_named)
         if task.default is not None:
             choice = f"{len(task.labels.known):,} labels are enough for {task.default.name}."
         self.choice_ = choice
@@ -244,21 +244,21 @@ class ScarfPredictor(ScarfEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of n rows, in the type of the labels that `fit` was given, or their number; ``(n,)``."""
-        return self._fitted.predict(self._rows(X))
+        return self._fitted_model.predict(self._rows(X))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
         """Read the task of a fit: the cell, its table, and the model that networks start from."""
-        given, is_named = self._given(X)
+        frame, is_named = self._input_frame(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = one_a_row(y)
-        check_consistent_length(given, y)
+        check_consistent_length(frame, y)
         labels = self._labels(y)
         default = self._default(labels)
         config = self._config(default)
         weights = weights_of(labels, sample_weight, getattr(self, "class_weight", None))
-        table = table_of(given, target_of(labels, self._kind), config, weights)
-        return Task(config, table, labels, given, is_named, default)
+        table = table_of(frame, target_of(labels, self._kind), config, weights)
+        return Task(config, table, labels, frame, is_named, default)
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         """The labels, checked."""
@@ -277,14 +277,14 @@ class Task:
         config: the cell.
         table: of X and y, with the weights of its rows.
         labels: y.
-        given, is_named: X, and whether its columns have names.
+        frame, is_named: X, and whether its columns have names.
         default: the training that the number of labels chose, if it did.
     """
 
     config: Config
     table: Table
     labels: GivenLabels
-    given: pd.DataFrame
+    frame: pd.DataFrame
     is_named: bool
     default: Default | None = None
 
@@ -310,7 +310,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     Args:
         recipe: the set of defaults: ``practical``, ``paper`` for the paper's protocol, or another one of ``train.py
-            --help``. ``auto`` goes by the number of labels, if no row lacks one and you choose nothing about the
+            --help``. ``auto`` chooses by the number of labels, if no row lacks one and you choose nothing about the
             network and its training: ``practical`` with pre-training if that helps; from 400 labels on half as many
             steps without it; from 700 on RealMLP-TD-S for 64 epochs, and from 2,000 on for 256. Otherwise it is
             ``practical``.
@@ -325,7 +325,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
         class_weight: None; ``"balanced"`` to give every class the same weight in training; or the weight of each class,
             as ``{0: 1, 1: 5}``, which multiplies that of its rows.
-        metric: what early stopping goes by, such as ``"auroc"``; None takes the recipe's.
+        metric: the metric of early stopping, such as ``"auroc"``; None takes the recipe's.
         device: ``auto``, ``cpu`` or ``cuda``.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
             "dataset.categorical": ["grade"]}``. `set_params` sets one of them.
@@ -353,7 +353,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``."""
-        return self._fitted.predict_proba(self._rows(X))
+        return self._fitted_model.predict_proba(self._rows(X))
 
     def _labels(self, y: NDArray[Any]) -> GivenLabels:
         return labels_of_classes(y)
@@ -381,7 +381,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     unit of y. Rows without a number have None or NaN.
 
     Args:
-        metric: what early stopping goes by, such as ``"mae"``; None takes the recipe's.
+        metric: the metric of early stopping, such as ``"mae"``; None takes the recipe's.
         recipe, pretrain, method, scaling, network, corruption, selection, views, loss, cotrain: axes.
         n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 
@@ -420,8 +420,8 @@ class ScarfTransformer(ScarfEstimator):
         config = self._config()
         if not config.is_pretrained:
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
-        given, is_named = self._given(X)
-        table = without_labels(given, config)
+        frame, is_named = self._input_frame(X)
+        table = without_labels(frame, config)
         model, rows = pretrain(config, table, verbose=bool(self.verbose))
-        self._keep(model, rows, table, given, is_named)
+        self._keep(model, rows, table, frame, is_named)
         return self

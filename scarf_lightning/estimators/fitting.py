@@ -65,31 +65,31 @@ def train(
         The model, a row for each trial, and what was chosen, in a sentence.
     """
     choice = None
-    with _prepared(config, table, verbose=verbose) as training:
+    with _prepared_training(config, table, verbose=verbose) as training:
         # Both ways must be tried on the same rows, so the rows that choose are held back from both.
         if chooses and training.config.is_pretrained:
-            training, records, choice = _chosen(replace(training, holds_back=True))
+            training, records, choice = _choose_training(replace(training, holds_back=True))
         else:
             records = [training.run(trials, block).record(trials) for trials, block in _stacks(training)]
     for sentence in dict.fromkeys(sentence for record in records for sentence in record.faults):
         warnings.warn(sentence, UserWarning, stacklevel=3)
-    kept: list[StoredTrial] = []
+    stored_trials: list[StoredTrial] = []
     for record in records:
-        kept += StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
-    return _voting(training, kept, table.target), [trial.row for trial in kept], choice
+        stored_trials += StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
+    return _voting_model(training, stored_trials, table.target), [trial.row for trial in stored_trials], choice
 
 
 def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
-    kept: list[StoredTrial] = []
-    with _prepared(config, table, verbose=verbose) as training:
-        for wanted, block in _stacks(training):
-            kept += _encoders(training, wanted, block)
-    return _voting(training, kept, None), [trial.row for trial in kept]
+    stored_trials: list[StoredTrial] = []
+    with _prepared_training(config, table, verbose=verbose) as training:
+        for trials, block in _stacks(training):
+            stored_trials += _encoders(training, trials, block)
+    return _voting_model(training, stored_trials, None), [trial.row for trial in stored_trials]
 
 
 @contextmanager
-def _prepared(config: Config, table: Table, *, verbose: bool) -> Iterator[CellTraining]:
+def _prepared_training(config: Config, table: Table, *, verbose: bool) -> Iterator[CellTraining]:
     """The training of a cell without test rows. What is noted becomes warnings.
 
     The process is set up as for a cell, and gradients are computed even if the caller has switched them off. Its
@@ -123,7 +123,7 @@ def _stacks(training: CellTraining) -> Iterator[tuple[list[int], list[int]]]:
     return training.stacks(range(training.config.trials))
 
 
-def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
+def _choose_training(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
     """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
     # The same splits and streams, so that the losses are paired row by row.
     config = replace(pretrained.config, pretrain=replace(pretrained.config.pretrain, name="none", options={}))
@@ -141,17 +141,17 @@ def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], 
 def _losses(training: CellTraining) -> tuple[list[StackRecord], NDArray[np.float64]]:
     """Train all stacks, and compute the loss of each validation row, infinite where a trial diverged, ``(n,)``."""
     records, losses = [], []
-    for wanted, block in _stacks(training):
-        trained = training.run(wanted, block)
-        record, data = trained.record(wanted), trained.stack.data
+    for trials, block in _stacks(training):
+        trained = training.run(trials, block)
+        record, data = trained.record(trials), trained.stack.data
         records.append(record)
-        for trial, row in zip(wanted, record.rows, strict=True):
+        for trial, row in zip(trials, record.rows, strict=True):
             position = data.trials.index(trial)
             labels = data.validation_labels[position]
             # The validation rows are the test rows too.
-            by_row = row_losses(training.table.target, trained.outcome.predictions[position], labels)
+            trial_losses = row_losses(training.table.target, trained.outcome.predictions[position], labels)
             # Left out, a trial that diverged would make its side look better.
-            losses.append(by_row if row["diverged"] is None else np.full(len(labels), np.inf))
+            losses.append(trial_losses if row["diverged"] is None else np.full(len(labels), np.inf))
     return records, np.concatenate(losses)
 
 
@@ -188,15 +188,15 @@ def _choice(pretrained_losses: NDArray[np.float64], scratch_losses: NDArray[np.f
     return False, f"No clear difference on {rows} ({means}): {CHEAPER}."
 
 
-def _encoders(training: CellTraining, wanted: Sequence[int], trials: Sequence[int]) -> list[StoredTrial]:
+def _encoders(training: CellTraining, trials: Sequence[int], block: Sequence[int]) -> list[StoredTrial]:
     """Pre-train a stack: its encoders."""
-    stack = training.stack(trials)
+    stack = training.stack(block)
     fit = training.pretrain(stack)
     assert fit is not None
     rows: list[TrialRow] = []
-    for position, trial in enumerate(trials):
+    for position, trial in enumerate(block):
         # Trials that only fill up a block are not kept.
-        if trial in wanted:
+        if trial in trials:
             diverged = "pretrain" if fit.diverged[position] else None
             n_epochs = int(fit.epochs[position])
             rows.append({"trial": trial, "diverged": diverged, "pretrain_epochs": n_epochs})
@@ -204,20 +204,20 @@ def _encoders(training: CellTraining, wanted: Sequence[int], trials: Sequence[in
     return StoredTrial.of_stack(rows, stack.data.preprocessing.arrays(), encoder)
 
 
-def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | None) -> Model:
+def _voting_model(training: CellTraining, trials: list[StoredTrial], target: Target | None) -> Model:
     """The model of the trials that did not diverge."""
     config, table = training.config, training.table
     # Weights that are not finite would make every mean prediction NaN.
-    converged = [kept for kept in trials if kept.row["diverged"] is None]
-    if not converged:
+    converged_trials = [trial for trial in trials if trial.row["diverged"] is None]
+    if not converged_trials:
         raise UsageError(
             f"All {config.trials} trials diverged; a smaller learning rate may help, as "
             'options={"finetune.learning_rate": 1e-4, "pretrain.learning_rate": 1e-4}.'
         )
-    n_diverged = config.trials - len(converged)
+    n_diverged = config.trials - len(converged_trials)
     if n_diverged:
         sentence = f"{n_diverged} of {config.trials} trials diverged and have no vote."
         warnings.warn(sentence, UserWarning, stacklevel=5)
-    encoded = training.parts.encoding.columns(table.columns)
-    reader = replace(table.rows_reader, columns=encoded)
-    return model_of(config, converged, reader, target, table.name)
+    columns = training.parts.encoding.columns(table.columns)
+    reader = replace(table.rows_reader, columns=columns)
+    return model_of(config, converged_trials, reader, target, table.name)

@@ -160,9 +160,9 @@ class Model:
 
     def transform(self, rows: Any) -> NDArray[np.float32]:
         """Embeddings of the trials side by side, each of its last network: float32 ``(n, trials * E)``."""
-        last = list({trial: place for place, trial in enumerate(self.description.trials)}.values())
-        embedded = self._outputs(self.encoder, self.values(rows))[last]
-        return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
+        last_networks = list({trial: place for place, trial in enumerate(self.description.trials)}.values())
+        embeddings = self._outputs(self.encoder, self.values(rows))[last_networks]
+        return np.asarray(embeddings.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write the model into a folder of its own: arrays as safetensors, all else as JSON.
@@ -174,18 +174,18 @@ class Model:
             UsageError: the folder is a link, holds a file that is not part of a model, or cannot be written.
         """
         place = expanded(folder)
-        described = {"version": LAYOUT} | asdict(self.description)
+        description = {"version": LAYOUT} | asdict(self.description)
         files = {WEIGHTS: as_safetensors(self.weights), PREPROCESSING: as_safetensors(self.preprocessing.arrays())}
         try:
             is_replaced = _is_replaced(place)
             # Written beside its place and then renamed, so a reader finds the old model or the new one, and never half
             # of one.
-            with temporary(place) as made:
-                write_record(made, CONTENTS, KIND, {"model": described}, files)
+            with temporary(place) as new_folder:
+                write_record(new_folder, CONTENTS, KIND, {"model": description}, files)
                 if is_replaced:
-                    _replace(place, made)
+                    _replace(place, new_folder)
                 else:
-                    made.rename(place)
+                    new_folder.rename(place)
         except OSError as error:
             raise UsageError(f"{place} cannot be written: {error.strerror or error}.") from error
 
@@ -235,8 +235,8 @@ class Model:
     def predictions(self, values: Floats) -> Floats:
         """The predictions of each network for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
         # A copy: torch warns of arrays that cannot be written to.
-        fitted = torch.from_numpy(np.array(self.preprocessing.target))
-        return self.target.predictions(self._outputs(self.classifier, values).double(), fitted).numpy()
+        target_vector = torch.from_numpy(np.array(self.preprocessing.target))
+        return self.target.predictions(self._outputs(self.classifier, values).double(), target_vector).numpy()
 
     @cached_property
     @own_torch()
@@ -292,12 +292,12 @@ class Model:
         outputs = []
         for start in range(0, max(1, len(values)), ROWS_AT_ONCE):
             rows = values[start : start + ROWS_AT_ONCE]
-            scaled = np.stack([self.preprocessing.apply(rows, place) for place in range(len(self.description.trials))])
-            outputs.append(network(torch.from_numpy(scaled).to(self.dtype)))
-        joined = torch.cat(outputs, dim=1)
-        if not joined.isfinite().all():
+            inputs = np.stack([self.preprocessing.apply(rows, place) for place in range(len(self.description.trials))])
+            outputs.append(network(torch.from_numpy(inputs).to(self.dtype)))
+        all_outputs = torch.cat(outputs, dim=1)
+        if not all_outputs.isfinite().all():
             raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
-        return joined
+        return all_outputs
 
     def _part(self, prefix: str) -> dict[str, Tensor]:
         """The weights of f or of h, by their names in it."""
@@ -330,7 +330,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     # A plugin is needed again only if it made the network; its corruption is no part of the model.
     module = config.part("network").__module__
     is_ours = module.partition(".")[0] == __name__.partition(".")[0]
-    networks = [(kept, weights) for kept in trials for weights in _voters(kept.weights)]
+    networks = [(trial, weights) for trial in trials for weights in _voters(trial.weights)]
     plain: Mapping[str, Any] = {"classes": (), "target": {}} if target is None else target.plain()
     description = Description(
         name=name,
@@ -340,7 +340,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         network=config.network.name,
         encoder=config.network.encoder,
         head=config.network.head,
-        trials=tuple(kept.row["trial"] for kept, _ in networks),
+        trials=tuple(trial.row["trial"] for trial, _ in networks),
         is_shared=config.fit_on == "all",
         precision=config.trainer.precision,
         plugins=() if is_ours else tuple(config.plugins),
@@ -348,7 +348,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     )
     # Encoders alone need nothing that was fitted to labels.
     vectors = {
-        vector: np.stack([kept.preprocessing[vector] for kept, _ in networks])
+        vector: np.stack([trial.preprocessing[vector] for trial, _ in networks])
         for vector in trials[0].preprocessing
         if vector != "target" or target is not None
     }
@@ -361,8 +361,8 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
 def _voters(weights: Weights) -> list[Weights]:
     """The weights of a trial's networks: those of its folds, if they are kept, and its own."""
     folds = dict.fromkeys(name.partition(".")[0] for name in weights if name.startswith(OF_FOLD))
-    own = {name: weight for name, weight in weights.items() if not name.startswith(OF_FOLD)}
-    return [*(part_of(weights, fold) for fold in folds), own]
+    trial_weights = {name: weight for name, weight in weights.items() if not name.startswith(OF_FOLD)}
+    return [*(part_of(weights, fold) for fold in folds), trial_weights]
 
 
 def _is_replaced(folder: Path) -> bool:
@@ -372,24 +372,26 @@ def _is_replaced(folder: Path) -> bool:
         raise UsageError(f"{folder} is a link; name the folder that it leads to, or another one.")
     if not folder.exists():
         return False
-    there = sorted(path.name for path in folder.iterdir())
+    names = sorted(path.name for path in folder.iterdir())
     try:
-        files = {CONTENTS, *read_record(folder, CONTENTS, KIND)["files"]} if there else set()
+        files = {CONTENTS, *read_record(folder, CONTENTS, KIND)["files"]} if names else set()
     except (DamagedRecordError, FileNotFoundError):
         files = set()
     # A slip, such as a home folder, must not cost files that are no model's.
-    if foreign := [name for name in there if name not in files]:
-        raise UsageError(f"{folder} holds {foreign[0]}, which is not part of a model; name an empty or a new folder.")
+    if foreign_names := [name for name in names if name not in files]:
+        raise UsageError(
+            f"{folder} holds {foreign_names[0]}, which is not part of a model; name an empty or a new folder."
+        )
     return True
 
 
-def _replace(folder: Path, made: Path) -> None:
+def _replace(folder: Path, new_folder: Path) -> None:
     """Put a new folder in the place of a model's. The old one comes back if that fails."""
-    with temporary(folder) as old:
+    with temporary(folder) as old_folder:
         try:
-            folder.rename(old)
-            made.rename(folder)
+            folder.rename(old_folder)
+            new_folder.rename(folder)
         except BaseException:
-            if old.exists():
-                old.rename(folder)
+            if old_folder.exists():
+                old_folder.rename(folder)
             raise

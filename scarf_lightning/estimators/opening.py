@@ -89,9 +89,9 @@ def read_model(folder: Path, plugins: Collection[str]) -> Model:
         check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         description = parsed(Description, plain, "model")
         # Files that the record does not list have no hash, and are not read.
-        for needed in (WEIGHTS, PREPROCESSING):
-            if needed not in contents["files"]:
-                raise DamagedRecordError(f"it has no {needed}")
+        for file in (WEIGHTS, PREPROCESSING):
+            if file not in contents["files"]:
+                raise DamagedRecordError(f"it has no {file}")
 
         to_vectors = partial(Preprocessing.from_arrays, is_shared=description.is_shared)
         vectors = read_file(folder, contents, PREPROCESSING, lambda content: to_vectors(load(content)))
@@ -108,24 +108,24 @@ def model_of_cell(folder: Path, plugins: Collection[str], phase: Phase) -> Model
         raise UsageError(f"{folder} is no model: it has neither {CONTENTS} nor {DESCRIPTION}.")
     load_plugins(list(plugins))
     folder = folder.resolve()
-    stored = load_cell(folder.name, folder.parent)
-    described = stored.description
+    cell = load_cell(folder.name, folder.parent)
+    description = cell.description
     # A trial that diverged has no weights.
-    kept = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
+    trials = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
     try:
-        check_imported(parsed(list[str], stored.config.get("plugins", []), "plugins"), plugins, f"Cell {folder.name}")
-        config = read(stored.config)
-        if not kept:
+        check_imported(parsed(list[str], cell.config.get("plugins", []), "plugins"), plugins, f"Cell {folder.name}")
+        config = read(cell.config)
+        if not trials:
             raise UsageError(f"Cell {folder.name} has no finished trial.")
         # The trials of a cell may have been trained on several machines, but in one precision.
-        precision: Any = kept[0].row.get("precision")
+        precision: Any = trials[0].row.get("precision")
         config = replace(config, trainer=replace(config.trainer, precision=precision))
         target = None
         if phase == "finetune":
-            kept, target = _finetuned(folder, config, kept), target_from_plain(described)
+            trials, target = _finetuned_trials(folder, config, trials), target_from_plain(description)
         else:
-            kept = _pretrained(folder, config, str(described["identity"].get("data")), kept)
-        model = model_of(config, kept, _reader(config, described), target, described["dataset"])
+            trials = _pretrained_trials(folder, config, str(description["identity"].get("data")), trials)
+        model = model_of(config, trials, _reader(config, description), target, description["dataset"])
         check_arrays(model)
     except UsageError:
         raise
@@ -135,51 +135,53 @@ def model_of_cell(folder: Path, plugins: Collection[str], phase: Phase) -> Model
     return model
 
 
-def _finetuned(folder: Path, config: Config, trials: list[StoredTrial]) -> list[StoredTrial]:
+def _finetuned_trials(folder: Path, config: Config, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the weights at the end of training."""
     why = why_no_model(config)
-    loadable = [kept for kept in trials if kept.weights]
-    if why is None and not loadable:
+    trials_with_weights = [trial for trial in trials if trial.weights]
+    if why is None and not trials_with_weights:
         why = f"the fine-tuned weights were not kept; {AGAIN}"
     if why is not None:
         raise UsageError(f"Cell {folder.name} has no model: {why}.")
-    return loadable
+    return trials_with_weights
 
 
-def _pretrained(folder: Path, config: Config, data_hash: str, trials: list[StoredTrial]) -> list[StoredTrial]:
+def _pretrained_trials(folder: Path, config: Config, data_hash: str, trials: list[StoredTrial]) -> list[StoredTrial]:
     """The trials with the encoders as pre-training left them."""
     if not config.is_pretrained:
         raise UsageError(f"Cell {folder.name} is not pre-trained; it has phase=finetune alone.")
     # Cells with the same pre-training share it in the cache, so it is found by its own identity. Nothing is added to
     # the store here, so its limit does not matter.
     store = PretrainingStore(folder.parent, identity(config, pretraining_options(config), data_hash), max_gb=1)
-    cache = store.load([kept.row["trial"] for kept in trials])
-    pretrained = []
-    for kept in trials:
-        trial = kept.row["trial"]
-        if trial not in cache:
+    cache = store.load([trial.row["trial"] for trial in trials])
+    pretrained_trials = []
+    for trial in trials:
+        number = trial.row["trial"]
+        if number not in cache:
             raise UsageError(
-                f"The pre-trained weights of trial {trial} of cell {folder.name} are not in the cache; {AGAIN}."
+                f"The pre-trained weights of trial {number} of cell {folder.name} are not in the cache; {AGAIN}."
             )
         # The projection head served the pretext task alone.
-        weights = cache[trial].weights
+        weights = cache[number].weights
         encoder = {name: weight for name, weight in weights.items() if name.startswith("encoder.")}
-        pretrained.append(replace(kept, weights=encoder))
-    return pretrained
+        pretrained_trials.append(replace(trial, weights=encoder))
+    return pretrained_trials
 
 
-def _reader(config: Config, described: Mapping[str, Any]) -> Reader:
+def _reader(config: Config, description: Mapping[str, Any]) -> Reader:
     """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
     encoding = build("encoding", config.used_encoding)
-    columns = encoding.columns(parsed(list[Column], described["columns"], "columns"))
-    rules = described.get("reading", {}).get("rules")
+    columns = encoding.columns(parsed(list[Column], description["columns"], "columns"))
+    rules = description.get("reading", {}).get("rules")
     return Reader.with_rules(rules, columns) if rules else Reader.plain(columns)
 
 
 def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:
     """Refuse a file with plugins that the caller has not named: importing a module runs it."""
-    if unnamed := sorted(set(needed) - set(imported)):
-        raise UsageError(f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}].")
+    if unnamed_modules := sorted(set(needed) - set(imported)):
+        raise UsageError(
+            f"{what} needs the module {unnamed_modules[0]}; allow its import with plugins=[{unnamed_modules[0]!r}]."
+        )
 
 
 def check_arrays(model: Model) -> None:
@@ -226,11 +228,11 @@ def check_arrays(model: Model) -> None:
 
 def _compare(arrays: Weights, **parts: nn.Module) -> None:
     """Compare the shapes of arrays, but for the trial axis, with those of modules on no device."""
-    found = {name: array.shape[1:] for name, array in arrays.items()}
-    expected: dict[str, tuple[int, ...]] = {}
+    array_shapes = {name: array.shape[1:] for name, array in arrays.items()}
+    module_shapes: dict[str, tuple[int, ...]] = {}
     for part, module in parts.items():
-        expected |= {f"{part}.{name}": tuple(each.shape[1:]) for name, each in state(module).items()}
-    for name in sorted({*found, *expected}):
-        shape, described = (shapes.get(name, "missing") for shapes in (found, expected))
-        if shape != described:
-            raise DamagedRecordError(f"{name} is {shape}, and in the described network {described}")
+        module_shapes |= {f"{part}.{name}": tuple(each.shape[1:]) for name, each in state(module).items()}
+    for name in sorted({*array_shapes, *module_shapes}):
+        shape, expected_shape = (shapes.get(name, "missing") for shapes in (array_shapes, module_shapes))
+        if shape != expected_shape:
+            raise DamagedRecordError(f"{name} is {shape}, and in the described network {expected_shape}")

@@ -67,12 +67,12 @@ def plain(value: Any) -> Any:
 
 
 def config_of(
-    given: Mapping[str, Any], parameters: Mapping[str, Any], *, estimator: str, kind: type[Target] | None
+    options: Mapping[str, Any], parameters: Mapping[str, Any], *, estimator: str, kind: type[Target] | None
 ) -> Config:
     """The configuration of a cell that ends with networks for this kind of target, or with encoders alone (None).
 
     Args:
-        given: choices of axes and other options by their names on the command line.
+        options: choices of axes and other options by their names on the command line.
         parameters: those options that `PARAMETERS` lists.
         estimator: the name of the class, for messages.
 
@@ -80,31 +80,31 @@ def config_of(
         UsageError: an option is unknown, has no effect, is not an estimator's, or does not go with the others.
     """
     if kind is None:
-        _refuse_effectless(given, OF_LABELS)
-    _refuse_others(given)
+        _refuse_effectless(options, OF_LABELS)
+    _refuse_others(options)
     # X is read as a file is, so its options are those of a file.
-    overrides = ("dataset=csv", *overrides_of_options({**given, **parameters, **ALWAYS}))
+    overrides = ("dataset=csv", *overrides_of_options({**options, **parameters, **ALWAYS}))
     plugins = [each for each in overrides if each.startswith("plugins=")]
     # The source of a plugin may change between fits, so its options are not remembered.
     composer = _composer.__wrapped__ if plugins else _composer
     try:
-        chosen = composer(*plugins)(overrides)
+        config = composer(*plugins)(overrides)
     except UsageError as error:
         raise UsageError(_parameter_sentence(str(error))) from error
-    check_combination(chosen)
+    check_combination(config)
     if kind is not None:
-        if why := why_no_model(chosen):
+        if why := why_no_model(config):
             raise UsageError(f"{estimator} cannot use this: {why}; choose another method.")
-        check_target(chosen, kind)
-    elif chosen.is_pretrained and chosen.part("pretrain").uses_labels:
-        raise UsageError(f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another.")
+        check_target(config, kind)
+    elif config.is_pretrained and config.part("pretrain").uses_labels:
+        raise UsageError(f"{estimator} has no labels, and pretrain={config.pretrain.name} uses them; choose another.")
     # An option without effect is most often a slip, such as the rate of another corruption.
-    _refuse_effectless(given, unused_options(chosen))
-    return chosen
+    _refuse_effectless(options, unused_options(config))
+    return config
 
 
-def _refuse_effectless(given: Iterable[str], unused: Collection[str]) -> None:
-    for option in given:
+def _refuse_effectless(options: Iterable[str], unused: Collection[str]) -> None:
+    for option in options:
         if is_in(option, unused):
             raise UsageError(f"{option} is set, but has no effect on training with these parameters; leave it out.")
 
@@ -117,9 +117,9 @@ def _parameter_sentence(sentence: str) -> str:
     return f"{PARAMETERS[option]}{sign}{rest.replace('null:', 'None:', 1)}"
 
 
-def _refuse_others(given: Mapping[str, Any]) -> None:
+def _refuse_others(options: Mapping[str, Any]) -> None:
     """Refuse options that are parameters of their own, or belong to the command."""
-    for option in given:
+    for option in options:
         if option in PARAMETERS:
             raise UsageError(f"options: {option} is a parameter of its own; set {PARAMETERS[option]}.")
         if is_in(option, OF_THE_COMMAND):

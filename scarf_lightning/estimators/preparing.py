@@ -58,8 +58,8 @@ def one_a_row(y: Any) -> NDArray[Any]:
         ValueError: y has more than one column.
     """
     # The libraries' own conversions to numpy make floats of whole numbers with gaps.
-    if listed := getattr(y, "to_pylist", None) or getattr(y, "to_list", None):
-        y = np.array(listed(), dtype=object)
+    if to_list := getattr(y, "to_pylist", None) or getattr(y, "to_list", None):
+        y = np.array(to_list(), dtype=object)
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     return labels
 
@@ -72,7 +72,7 @@ def labels_of_classes(y: NDArray[Any]) -> GivenLabels:
     Raises:
         ValueError: no row has a label, or they are not classes, in the words of scikit-learn.
     """
-    known, is_known = _known(y)
+    known, is_known = _known_labels(y)
     if known.dtype.kind in "if":
         is_class = known != UNLABELLED
         if not is_class.all() and len(np.unique(known[is_class])) > 1:
@@ -98,7 +98,7 @@ def labels_of_numbers(y: NDArray[Any]) -> GivenLabels:
     Raises:
         ValueError: no row has a label, or they are not numbers.
     """
-    known, is_known = _known(y)
+    known, is_known = _known_labels(y)
     try:
         return GivenLabels(check_array(known, ensure_2d=False, dtype=np.float64, input_name="y"), is_known)
     except (ValueError, TypeError) as error:
@@ -159,23 +159,23 @@ def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: W
 def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table:
     """The table that a file with these columns would be, with notes on how it was read."""
     split = _split(frame, config)
-    # The column that splits is no feature, so nothing else can be said of it.
+    # The column that splits is no feature, so no option of a feature may name it.
     features = frame if split is None else frame.drop(columns=split[1])
     kinds, dropped = _kinds(config.dataset, features)
-    kept = frame.drop(columns=dropped)
-    return Table.read(kept, target, kinds, config.dataset.decimal, split, name=SOURCE, source=SOURCE)
+    table_frame = frame.drop(columns=dropped)
+    return Table.read(table_frame, target, kinds, config.dataset.decimal, split, name=SOURCE, source=SOURCE)
 
 
 def without_labels(frame: pd.DataFrame, config: Config) -> Table:
     """The table of rows without labels, with one class that has no name."""
     # A table needs two classes to be read.
-    two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")
-    table = table_of(frame, read_target(two, SOURCE), config)
+    two_classes = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")
+    table = table_of(frame, read_target(two_classes, SOURCE), config)
     no_labels = np.zeros(len(frame), dtype=np.int64)
     return replace(table, labels=no_labels, target=Classes(("",)))
 
 
-def _known(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _known_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The labels that are not missing, in an array of their own type, and the rows that have them ``(n,)``."""
     # An infinite label is a fault of the data, and no missing one.
     if y.dtype.kind == "f":
@@ -185,12 +185,12 @@ def _known(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         raise UsageError("y holds no label; ScarfTransformer learns without labels.")
     known = y[is_known]
     # An array of objects may hold anything, so its values say its type.
-    inferred = pd.Series(known).infer_objects()
-    if inferred.dtype.kind in "cmM":
+    typed_labels = pd.Series(known).infer_objects()
+    if typed_labels.dtype.kind in "cmM":
         raise UsageError(
-            f"y holds values of the type {inferred.dtype}; give it text or numbers, such as days or seconds."
+            f"y holds values of the type {typed_labels.dtype}; give it text or numbers, such as days or seconds."
         )
-    return inferred.to_numpy() if known.dtype == object else known, is_known
+    return typed_labels.to_numpy() if known.dtype == object else known, is_known
 
 
 def _split(frame: pd.DataFrame, config: Config) -> tuple[str, str] | None:
