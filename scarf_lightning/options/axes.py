@@ -64,10 +64,10 @@ AXES = (
 )
 
 BASES = {axis.name: axis.base for axis in AXES if axis.base is not None}
-"""For each axis of parts the class that they inherit from. Looking them up imports torch."""
+"""For each axis of parts, the class that the parts inherit from. To look them up imports torch."""
 
 SEVERAL = {"logger"}
-"""The axes of which several choices can be made at once, as in ``logger=[csv,wandb]``."""
+"""The axes that take several choices at once, as in ``logger=[csv,wandb]``."""
 
 COLUMNS = tuple("cotrain.task" if axis.name == "cotrain" else axis.name for axis in AXES_OF_A_CELL)
 """The axes' columns in results, in the order of tables."""
@@ -80,7 +80,7 @@ OF_THE_RUN = (
 
 
 class NoPretraining(Options):
-    """The one choice of an axis of parts that is no part: it trains nothing, and has no options."""
+    """The choice ``none`` of an axis of parts. It is no part: it trains nothing, and has no options."""
 
     name: ClassVar[str] = "none"
     can_cotrain: ClassVar[bool] = False
@@ -101,13 +101,13 @@ def part(axis: str, name: Any, *, option: str | None = None) -> Part:
     Raises:
         UsageError: there is none; the message lists those that there are.
     """
-    known = registered(BASES[axis])
+    by_name = registered(BASES[axis])
     if axis == "pretrain":
-        known = {"none": NoPretraining, **known}
-    if not isinstance(name, str) or name not in known:
+        by_name = {"none": NoPretraining, **by_name}
+    if not isinstance(name, str) or name not in by_name:
         fault = f"{option or f'{axis}.name'}={name} is unknown"
-        raise UsageError(unknown_name(fault, str(name), sorted(known), "the options", full_list="scarf train --help"))
-    return known[name]
+        raise UsageError(unknown_name(fault, str(name), sorted(by_name), "the options", full_list="scarf train --help"))
+    return by_name[name]
 
 
 def target_of(cls: Part) -> str:
@@ -189,9 +189,9 @@ def _subclasses(base: Part) -> Iterator[Part]:
 def distinguishing_names(cells: Sequence[Sequence[str]]) -> list[str]:
     """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``."""
     # An option such as ``trials`` or ``+logger.mine.prefix`` makes no other cell.
-    others = [[each for each in cell if re.split("[./=]", each.lstrip("+~"))[0] not in OF_THE_RUN] for cell in cells]
-    shared = set(others[0]).intersection(*others[1:]) if len(cells) > 1 else set()
-    return [" ".join(each for each in cell if each not in shared) or "defaults" for cell in others]
+    overrides = [[each for each in cell if re.split("[./=]", each.lstrip("+~"))[0] not in OF_THE_RUN] for cell in cells]
+    shared = set(overrides[0]).intersection(*overrides[1:]) if len(cells) > 1 else set()
+    return [" ".join(each for each in cell if each not in shared) or "defaults" for cell in overrides]
 
 
 def group_of(cells: Sequence[Sequence[str]], day: date) -> str:

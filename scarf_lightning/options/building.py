@@ -52,7 +52,7 @@ def build_parts(config: Config) -> CellParts:
     if config.finetune.metric is not None:
         metric_named(config.finetune.metric, option="metric")
     views, sections = config.views.name, {axis: getattr(config, axis) for axis in ("corruption", "selection", "loss")}
-    pretext, added = None, dict[str, Any]()
+    pretext, extras = None, dict[str, Any]()
     if config.is_pretrained:
         choice = {"name": config.pretrain.name} | config.pretrain.options
         pretext = build("pretrain", choice, sections=sections, views=views)
@@ -61,22 +61,22 @@ def build_parts(config: Config) -> CellParts:
             raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}; use loss.")
     if config.is_cotrained:
         task = {"name": config.cotrain.task} | config.cotrain.options
-        own = sections | {"corruption": config.cotrain.corruption, "loss": config.cotrain.loss}
-        added["pretext"] = build("pretrain", task, "cotrain", own, views=views)
-        added["weight"] = config.cotrain.weight
+        task_sections = sections | {"corruption": config.cotrain.corruption, "loss": config.cotrain.loss}
+        extras["pretext"] = build("pretrain", task, "cotrain", task_sections, views=views)
+        extras["weight"] = config.cotrain.weight
     return CellParts(
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
         encoding=build("encoding", config.used_encoding),
         network=build("network", {"name": config.network.name} | config.network.encoder, "network.encoder"),
-        method=build("method", config.method, sections=sections, **added),
+        method=build("method", config.method, sections=sections, **extras),
         pretext=pretext,
     )
 
 
 def build(
-    axis: str, choice: Values, place: str | None = None, sections: Mapping[str, Choice] | None = None, **added: Any
+    axis: str, choice: Values, place: str | None = None, sections: Mapping[str, Choice] | None = None, **extras: Any
 ) -> Any:
     """The object that a choice of an axis names.
 
@@ -85,25 +85,25 @@ def build(
         choice: its name and its options.
         place: of its options; by default the axis.
         sections: choices of other axes. The part gets those for which it has a field.
-        added: values for fields that are no options, if the part has them.
+        extras: values for fields that are no options, if the part has them.
 
     Raises:
         UsageError: there is no such part, it has no such option, or it does not take a value or another part.
     """
-    place, given = place or axis, dict(choice)
-    cls = part(axis, given.pop("name", None), option=f"{place}.name")
-    path, wanted = "cotrain." if place == "cotrain" else "", field_names(cls)
-    composed = {name: value for name, value in added.items() if name in wanted}
-    for other, section in (sections or {}).items():
-        if other in wanted:
-            composed[other] = build(other, section, path + other)
-            _check_composed(cls, other, composed[other], f"{path}{other}={section['name']}", place)
-    own = checked_options(options_of(cls), given, place)
+    place, options = place or axis, dict(choice)
+    cls = part(axis, options.pop("name", None), option=f"{place}.name")
+    path, names = "cotrain." if place == "cotrain" else "", field_names(cls)
+    arguments = {name: value for name, value in extras.items() if name in names}
+    for other_axis, section in (sections or {}).items():
+        if other_axis in names:
+            arguments[other_axis] = build(other_axis, section, path + other_axis)
+            _check_kind(cls, other_axis, arguments[other_axis], f"{path}{other_axis}={section['name']}", place)
+    values = checked_options(options_of(cls), options, place)
     with refusals_at(place):
-        return cls(**composed, **own)
+        return cls(**arguments, **values)
 
 
-def _check_composed(cls: Part, axis: str, other: Any, choice: str, place: str) -> None:
+def _check_kind(cls: Part, axis: str, other: Any, choice: str, place: str) -> None:
     """Refuse a part that is not of the kind that its field takes, such as a reconstruction for a contrastive loss."""
     kind = get_type_hints(cls)[axis]
     if not isinstance(other, kind):

@@ -48,7 +48,7 @@ def checked(schema: type[T], values: Values, place: str = "", *, exact: bool = F
         UsageError: a field is unknown or missing, of a wrong type, or out of range; the message names it.
     """
     if issubclass(schema, Options):
-        values = _arranged(schema, values, place)
+        values = _arrange(schema, values, place)
     # mypy knows no hash of a class.
     hints = _hints_of(cast("Any", schema))
     arguments = _typed_each(hints, values, place, exact=exact)
@@ -125,7 +125,7 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
         if inner[0] is str and all(type(each) is str for each in value):
             return origin(value)
         return origin(typed(inner[0], each, full, exact=exact) for each in value)
-    converted = value if exact else _converted(origin, value)
+    converted = value if exact else _convert(origin, value)
     is_of_type = type(converted) is origin or (origin is float and type(converted) is int)
     # An infinite number, or one that is none, would train to nonsense.
     if not is_of_type or (origin is float and not math.isfinite(converted)):
@@ -139,18 +139,18 @@ def _refusal(full: str, value: Any, takes: str) -> UsageError:
     return UsageError(f"{full}={text}: it takes {takes}.")
 
 
-def checked_options(known: Mapping[str, Option], values: Values, place: str) -> dict[str, Any]:
+def checked_options(options: Mapping[str, Option], values: Values, place: str) -> dict[str, Any]:
     """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
 
     Raises:
         UsageError: as by `checked`.
     """
-    given = _typed_each({name: option.hint for name, option in known.items()}, values, place)
+    typed_values = _typed_each({name: option.hint for name, option in options.items()}, values, place)
     with refusals_at(place):
-        for name, value in given.items():
-            known[name].check(value)
+        for name, value in typed_values.items():
+            options[name].check(value)
     # Copied, because a default may be a dictionary, which a user of the configuration may change.
-    return {name: deepcopy(option.default) for name, option in known.items()} | given
+    return {name: deepcopy(option.default) for name, option in options.items()} | typed_values
 
 
 @contextmanager
@@ -177,24 +177,24 @@ def _options_of_part(axis: str, name: Any, option: str, values: Values, place: s
     return checked_options(options_of(cls), options, place)
 
 
-def _arranged(settings: type[Options], values: Values, place: str) -> Values:
+def _arrange(settings: type[Options], values: Values, place: str) -> Values:
     """The values of settings by field: those under other names are in the field `Options.rest`.
 
     A user may write a part's options beside the common ones, as in ``pretrain.alpha=1``. They are moved into the field,
     here ``pretrain.options``, and checked. A stored configuration has them there already.
     """
-    rest, named = settings.rest, settings.named_part
+    rest, named_part = settings.rest, settings.named_part
     if rest is None:
         return values
     common = [each.name for each in fields(settings) if each.name != rest]
-    given = {name: value for name, value in values.items() if name in common}
-    own = {name: value for name, value in values.items() if name not in (*common, rest)}
-    own |= _group(values.get(rest) or {}, _join(place, rest))
-    if named is not None:
-        option, axis = named
-        name = given.setdefault(option, getattr(settings, option))
-        own = _options_of_part(axis, name, f"{place}.{option}", own, settings.place_of_rest(place))
-    return given | {rest: own}
+    common_values = {name: value for name, value in values.items() if name in common}
+    part_options = {name: value for name, value in values.items() if name not in (*common, rest)}
+    part_options |= _group(values.get(rest) or {}, _join(place, rest))
+    if named_part is not None:
+        option, axis = named_part
+        name = common_values.setdefault(option, getattr(settings, option))
+        part_options = _options_of_part(axis, name, f"{place}.{option}", part_options, settings.place_of_rest(place))
+    return common_values | {rest: part_options}
 
 
 def unknown_option(known: Iterable[str], full: str, full_list: str = CONFIGURATION) -> UsageError:
@@ -223,7 +223,7 @@ def _group(value: Any, full: str) -> Values:
     raise _refusal(full, value, "options by name, as in {a:1,b:x}")
 
 
-def _converted(kind: Any, value: Any) -> Any:
+def _convert(kind: Any, value: Any) -> Any:
     """The value as this type, where a command line or YAML writes it otherwise; or else as it is."""
     # To Python True is the number 1.
     if isinstance(value, bool):

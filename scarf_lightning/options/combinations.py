@@ -111,18 +111,18 @@ def unused_options(config: Config) -> set[str]:
     """Dotted names of options, or of groups of them, that this cell does not use."""
     method, regime, is_cotrained = config.part("method"), config.regime, config.is_cotrained
     # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
-    own = field_names(method) | field_names(config.part("pretrain"))
+    needs = field_names(method) | field_names(config.part("pretrain"))
     # The task of co-training has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
     task = field_names(part("pretrain", config.cotrain.task if is_cotrained else "none"))
     # Only some corruptions select features, such as marginal.
-    selects = "corruption" in own and SELECTIVE in config.corruption
+    selects = "corruption" in needs and SELECTIVE in config.corruption
     selects_for_task = "corruption" in task and SELECTIVE in config.cotrain.corruption
     has_network, has_finetune = "network" in method.uses, "finetune" in method.uses
     unused = _where_true(
         {
-            "corruption": "corruption" not in own,
-            "loss": "loss" not in own,
-            "views": "views" not in own | task,
+            "corruption": "corruption" not in needs,
+            "loss": "loss" not in needs,
+            "views": "views" not in needs | task,
             "selection": not selects and not selects_for_task,
             "cotrain": not is_cotrained,
             "cotrain.corruption": is_cotrained and "corruption" not in task,
@@ -226,7 +226,7 @@ def pretraining_options(config: Config) -> Sequence[UsedOption]:
     )
     used = [each for each in options if not is_in(each.name, unused)]
     if learns or probes:
-        # The cell itself says whether anything validates, and so whether the share that does is used.
+        # Whether the validation share is used depends on the cell's own method.
         used += [each for each in used_options(config) if is_in(each.name, ["regime"])]
         if config.regime.get("validation") == "inside":
             used.append(UsedOption("watched from", str(config.watched_from), True))
@@ -244,13 +244,13 @@ def with_dataset(config: Config, dataset: DatasetSettings) -> Config:
 
 def _options_in(cls: Part, values: Values, place: str) -> Iterator[UsedOption]:
     """The options of a class with these values, of the parts that they name, and of the groups in them."""
-    known, named = options_of(cls), cls.named_part
-    if named is not None:
-        name, axis = named
+    lines, named_part = options_of(cls), cls.named_part
+    if named_part is not None:
+        name, axis = named_part
         choice = {**values[cls.rest], "name": values[name]}
         yield from _part_options(_full(place, name).removesuffix(".name"), axis, choice, cls.place_of_rest(place))
     for field in fields(cls):
-        full, line = _full(place, field.name), known.get(field.name)
+        full, line = _full(place, field.name), lines.get(field.name)
         value = values.get(field.name, line and line.default)
         if full in NOT_SECTIONS:
             continue
@@ -279,17 +279,17 @@ def _full(place: str, name: str) -> str:
 def fit_to_target(config: Config, kind: "type[Target]") -> Config:
     """The configuration for a kind of target: numbers have no label smoothing, and may have less ``fixed_below``."""
     # Cells that differ only in what this kind does not use must become equal, or they would be trained twice.
-    settings, changed = config.finetune, dict[str, Any]()
+    settings, changes = config.finetune, dict[str, Any]()
     bound = settings.fixed_below_numbers
     if bound is not None:
         # Whichever kind it is, one of both lengths is in force.
-        changed["fixed_below_numbers"] = None
+        changes["fixed_below_numbers"] = None
         # Folds stop a network before it fits each number.
         if not kind.has_classes and not config.folds_on(0):
-            changed["fixed_below"] = min(settings.fixed_below, bound)
+            changes["fixed_below"] = min(settings.fixed_below, bound)
     if settings.label_smoothing and not kind.has_classes:
-        changed["label_smoothing"] = 0.0
-    return replace(config, finetune=replace(settings, **changed)) if changed else config
+        changes["label_smoothing"] = 0.0
+    return replace(config, finetune=replace(settings, **changes)) if changes else config
 
 
 def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
@@ -319,16 +319,16 @@ def fit_to_data(config: Config, n_columns: int, n_encoded: int) -> Config:
 
 def no_effect_sentences(config: Config, amounting: Config, of_recipe: Values) -> list[str]:
     """A sentence on each option of a cell that counts as another on its data, because of `fit_to_data` or
-    `fit_to_target`, unless the recipe asked for it.
+    `fit_to_target`, unless the recipe sets it.
 
     Args:
-        config: the cell as it was asked for.
+        config: the cell as the user set it.
         amounting: the cell as it is trained.
         of_recipe: the options that the recipe sets.
     """
-    trained = {each.name: each.value for each in used_options(amounting)}
+    trained_values = {each.name: each.value for each in used_options(amounting)}
     return [
-        f"{name}={value} does nothing on these data: the cell trains, and counts, as {name}={trained[name]}."
+        f"{name}={value} does nothing on these data: the cell trains, and counts, as {name}={trained_values[name]}."
         for name, value, *_ in used_options(config)
-        if name in MAY_AMOUNT and value not in (trained[name], of_recipe.get(name))
+        if name in MAY_AMOUNT and value not in (trained_values[name], of_recipe.get(name))
     ]

@@ -130,7 +130,8 @@ class Config(Options):
 
     @property
     def may_fold(self) -> bool:
-        """Whether ``finetune.folds`` can choose the steps of a fit: its method has one, which few labels may stop."""
+        """Whether ``finetune.folds`` can choose the steps of a fit: its method can be folded, and fits on few labels
+        have a fixed length."""
         return 0 < self.watched_from < math.inf and bool(self.part("method").is_folded)
 
     def folds_on(self, n_labels: int) -> int:
@@ -161,36 +162,36 @@ class Config(Options):
 FIXED_LENGTH = ("fixed_below", "fixed_steps", "folds", "fold_steps")
 """Options of a fit whose length few labels decide."""
 SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(FitSettings))
-"""Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
+"""Options that set ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
 
 
-def within_max_epochs(config: Config, of_recipe: Values, given: Collection[str] = ()) -> Config:
-    """The configuration in which numbers of epochs that the user set are the largest, whatever a recipe says.
+def within_max_epochs(config: Config, of_recipe: Values, user_options: Collection[str] = ()) -> Config:
+    """The configuration in which the user's ``max_epochs`` is the largest number of epochs, whatever a recipe sets.
 
-    A recipe's ``min_steps`` would train beyond them. An epoch has a step at least, so that as many steps as there are
-    epochs never do. So would a recipe's fixed length (``fixed_below``), which gives way.
+    A recipe's ``min_steps`` would train longer. It becomes at most ``max_epochs``: an epoch has at least one step. A
+    recipe's fixed length (``fixed_below``) would train longer too, so it is switched off.
 
     Args:
         of_recipe: the options that the recipe sets. What differs from them and from the defaults, the user has set.
-        given: options that the user has set, whatever their values.
+        user_options: options that the user has set, whatever their values.
     """
-    changed: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for phase in ("pretrain", "finetune"):
         settings: FitSettings = getattr(config, phase)
-        is_set = {name.removeprefix(f"{phase}.") for name in given}
+        is_set = {name.removeprefix(f"{phase}.") for name in user_options}
         for name, each in options_of(type(settings)).items():
             if getattr(settings, name) != of_recipe.get(f"{phase}.{name}", each.default):
                 is_set.add(name)
         if "max_epochs" not in is_set:
             continue
-        shorter: dict[str, Any] = {}
+        limits: dict[str, Any] = {}
         # Whoever sets both numbers means both.
         if "min_steps" not in is_set:
-            shorter["min_steps"] = min(settings.min_steps, settings.max_epochs)
+            limits["min_steps"] = min(settings.min_steps, settings.max_epochs)
         if phase == "finetune" and is_set.isdisjoint(FIXED_LENGTH):
-            shorter["fixed_below"] = 0
-        changed[phase] = replace(settings, **shorter)
-    return replace(config, **changed)
+            limits["fixed_below"] = 0
+        changes[phase] = replace(settings, **limits)
+    return replace(config, **changes)
 
 
 def derived(function: Callable[[Config], T]) -> Callable[[Config], T]:
@@ -198,10 +199,10 @@ def derived(function: Callable[[Config], T]) -> Callable[[Config], T]:
     times."""
 
     @wraps(function)
-    def kept(config: Config) -> T:
+    def look_up(config: Config) -> T:
         if function not in config.derived:
             config.derived[function] = function(config)
-        made: T = config.derived[function]
-        return made
+        result: T = config.derived[function]
+        return result
 
-    return kept
+    return look_up

@@ -148,10 +148,10 @@ class Options:
             TypeError: the section has an option that the part does not have.
             ValueError: a value is not allowed.
         """
-        others = {"name"}
+        other_names = {"name"}
         if cls.settings_beside is not None:
-            others |= {field.name for field in dataclasses.fields(cls.settings_beside)}
-        return cls(**{name: value for name, value in section.items() if name not in others})
+            other_names |= {field.name for field in dataclasses.fields(cls.settings_beside)}
+        return cls(**{name: value for name, value in section.items() if name not in other_names})
 
     def __post_init__(self) -> None:
         for each in options_of(type(self)).values():

@@ -29,7 +29,7 @@ def load_plugins(names: Sequence[str]) -> None:
 
     Raises:
         UsageError: there is no such module, it is not written in Python, or its source has changed since it was
-            imported, as in a notebook. What else a module raises has its own traceback.
+            imported, as in a notebook. Any other error of a module keeps its own traceback.
     """
     for name in names:
         try:
@@ -44,9 +44,9 @@ def load_plugins(names: Sequence[str]) -> None:
             raise UsageError(f"{name} has changed since it was imported; start Python again, or the notebook's kernel.")
 
 
-def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]:
-    """SHA-256 of the source of each plugin that belongs to the identity of a cell, which uses the classes and the
-    metric's function ``used``.
+def plugin_hashes(names: Sequence[str], definitions: Collection[Any]) -> dict[str, str]:
+    """SHA-256 of the source of each plugin that belongs to the identity of a cell. ``definitions`` are the classes of
+    the cell's parts and the function of its metric.
 
     A plugin that defines nothing but parts or metrics belongs to the cells that use one of them. So naming
     one more plugin leaves finished cells finished. Any other plugin may do anything, and belongs to every cell.
@@ -58,7 +58,7 @@ def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]
         if name not in _imported:
             raise UsageError(f"plugins names {name}, which is not imported; name it on the command line.")
     # A class of the package may inherit from one of a plugin, and the other way round.
-    origins = {each.__module__ for one in used for each in getattr(one, "__mro__", (one,))}
+    origins = {each.__module__ for one in definitions for each in getattr(one, "__mro__", (one,))}
     return {name: _imported[name] for name in names if _decides_numbers(name, origins)}
 
 
@@ -67,11 +67,11 @@ def _decides_numbers(name: str, origins: Collection[str]) -> bool:
     from ..metrics import metrics
 
     files = set(map(str, _sources(_file(name))))
-    own = {each for each, module in sys.modules.copy().items() if str(getattr(module, "__file__", None)) in files}
+    modules = {each for each, module in sys.modules.copy().items() if str(getattr(module, "__file__", None)) in files}
     # If the cell uses none of its parts and metrics, a plugin of nothing else does not matter.
     defining = {cls.__module__ for axis in BASES for cls in classes(axis)}
     defining |= {metric.function.__module__ for metric in metrics()}
-    return own.isdisjoint(defining) or not own.isdisjoint(origins)
+    return modules.isdisjoint(defining) or not modules.isdisjoint(origins)
 
 
 def _hash(name: str) -> str:
@@ -120,7 +120,7 @@ def _import(name: str) -> Any:
     folder = str(Path.cwd())
     sys.path.insert(0, folder)
     try:
-        # Of a name with a dot in front importlib.import_module says no more than that it is relative.
+        # For a name that begins with a dot, the error of importlib.import_module would not name the module.
         __import__(name)
         return sys.modules[name]
     finally:
@@ -141,9 +141,9 @@ def check_loggers(settings: LoggerSettings) -> None:
         cls = logger_class(name, section)
         # Lightning's own loggers have objects whose truth is whether a package is there, and whose text says how to get
         # it.
-        for needed in vars(sys.modules[cls.__module__]).values():
-            if type(needed).__name__ == "RequirementCache" and not needed:
-                raise UsageError(f"logger.{name} needs a package: {needed}.")
+        for requirement in vars(sys.modules[cls.__module__]).values():
+            if type(requirement).__name__ == "RequirementCache" and not requirement:
+                raise UsageError(f"logger.{name} needs a package: {requirement}.")
         signature = inspect.signature(cls)
         options = (section.keys() | set(OF_THE_CELL) & signature.parameters.keys()) - {TARGET}
         try:
