@@ -78,7 +78,7 @@ TYPICAL_PATIENCE = 3
 TRAINED_SHARE = 0.7
 """Of the rows with a label, in random splits; the others are tested."""
 TYPICAL_SIZE = (1000, 20)
-"""Rows and columns of data whose size nobody knows before they are loaded."""
+"""Rows and columns assumed for data whose size is unknown until they are loaded."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
 _one_survey = threading.Lock()
@@ -130,8 +130,8 @@ class Cell:
 
     @cached_property
     def label(self) -> str:
-        shown = [override for override in self.overrides if override.partition("=")[0] not in NOT_IN_A_LABEL]
-        return " ".join(shown) or "defaults"
+        overrides = [override for override in self.overrides if override.partition("=")[0] not in NOT_IN_A_LABEL]
+        return " ".join(overrides) or "defaults"
 
     @property
     def dataset_name(self) -> str:
@@ -190,26 +190,26 @@ class Cell:
         """
         data = known_data(self.results, self.source)
         # A kind that the user sets may differ from what an earlier run found.
-        known = self.source.target_kind or (data.kind if data else None)
-        return KINDS[known] if known else type(self.source.read().table.target)
+        kind = self.source.target_kind or (data.kind if data else None)
+        return KINDS[kind] if kind else type(self.source.read().table.target)
 
     def locate(self, data: KnownData | None) -> None:
-        """Find its places in the store, by what is known of its data. What does nothing on them, as a corruption of no
-        feature, is taken out of its configuration first."""
+        """Find its places in the store, by what is known of its data. Options that do nothing on them, such as a
+        corruption of no feature, are taken out of its configuration first."""
         if data is None or data == self.data:
             return
         self.data = data
-        # A table of unknown width counts as wide: no corruption is taken for one without effect by a guess.
+        # A table of unknown width counts as wide, so that no corruption is taken for one without effect.
         config = fit_to_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
         # A note may lack the kind of target. The cell then keeps all of its options.
         if data.kind is not None:
             config = fit_to_target(config, KINDS[data.kind])
-        used = used_options(config)
+        options = used_options(config)
         if config.is_pretrained and config.cache.max_gb:
             of_pretraining = pretraining_options(config)
             fields = identity(config, of_pretraining, data.hash)
             self.pretraining = PretrainingStore(self.results, fields, config.cache.max_gb)
-        self.store = CellStore(self.results, identity(config, used, data.hash))
+        self.store = CellStore(self.results, identity(config, options, data.hash))
 
     def learn(self, table: "Table") -> None:
         """Find its places in the store, by data that were read."""
@@ -439,18 +439,18 @@ def seconds_of_trial(config: Config, n_rows: int, n_columns: int) -> tuple[float
     # `semi25` has the option `labelled`, a share; `few` has `labels`, a number or a share.
     labels = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
     # A table may have fewer rows than `few` asks for; it is refused only once it is loaded.
-    labelled = min(labels * rows if labels <= 1 else labels, rows)
+    labelled_rows = min(labels * rows if labels <= 1 else labels, rows)
     if config.is_pretrained:
         # Pre-training needs no labels, so it learns from every training row that it may see.
-        seen = min(rows, config.pretrain.rows or rows)
-        pretraining = _fit(config, config.pretrain, "pretrain", seen, n_columns)
+        pretraining_rows = min(rows, config.pretrain.rows or rows)
+        pretraining = _fit(config, config.pretrain, "pretrain", pretraining_rows, n_columns)
     method = config.part("method")
     # A method that uses no options of fine-tuning trains another library's model.
     if "finetune" not in method.uses:
         fit, thousand_rows = method.typical_seconds
-        return pretraining, fit + thousand_rows * n_columns / USUAL_COLUMNS * labelled / 1000
-    settings = config.finetune.fit_to_rows(round(labelled))
-    return pretraining, method.typical_fits * _fit(config, settings, "finetune", labelled, n_columns)
+        return pretraining, fit + thousand_rows * n_columns / USUAL_COLUMNS * labelled_rows / 1000
+    settings = config.finetune.fit_to_rows(round(labelled_rows))
+    return pretraining, method.typical_fits * _fit(config, settings, "finetune", labelled_rows, n_columns)
 
 
 def _fit(config: Config, settings: FitSettings, phase: str, n_rows: float, n_columns: int) -> float:
@@ -473,10 +473,10 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
     # In the order in which the states are declared, whichever cell comes first.
     counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])
     what = f"{counted(len(cells), 'cell')}: {counts}"
-    if not (left := unfinished(cells)):
+    if not (unfinished_cells := unfinished(cells)):
         return [f"{what}; nothing is left to train."]
-    n_trials = sum(len(cell.missing) for cell in left)
+    n_trials = sum(len(cell.missing) for cell in unfinished_cells)
     # Estimates are no finer than ten seconds.
-    seconds = 10 * math.ceil((START_UP + sum(cell.seconds for cell in left)) / 10)
-    expected = f"Expected on one core: about {timedelta(seconds=seconds)} (h:mm:ss)."
-    return [f"{what}; {counted(n_trials, 'trial')} to train.", expected]
+    seconds = 10 * math.ceil((START_UP + sum(cell.seconds for cell in unfinished_cells)) / 10)
+    estimate = f"Expected on one core: about {timedelta(seconds=seconds)} (h:mm:ss)."
+    return [f"{what}; {counted(n_trials, 'trial')} to train.", estimate]

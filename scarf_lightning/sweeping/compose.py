@@ -93,7 +93,7 @@ def _loader() -> Any:
 
 
 def parsed(arguments: Sequence[str]) -> list[Override]:
-    """Overrides as Hydra reads them. A pattern stands for the options that it matches.
+    """Overrides as Hydra reads them. A pattern becomes the options that it matches.
 
     Raises:
         UsageError: an argument is no option with a value, or an axis is taken away or not chosen by a name.
@@ -133,9 +133,9 @@ def values_of(arguments: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
     """The modules that a command line names; the last list wins."""
-    named = values_of(arguments, ["plugins"]).get("plugins", [])
+    modules = values_of(arguments, ["plugins"]).get("plugins", [])
     # What is no list is refused later, by the check of the option.
-    return list(map(str, named if isinstance(named, list) else [named]))
+    return list(map(str, modules if isinstance(modules, list) else [modules]))
 
 
 def offer(plugins: Sequence[str]) -> None:
@@ -173,7 +173,7 @@ class Composer:
         self.config_dir, self._search = config_dir, search_path(config_dir)
         offer(named_plugins(overrides))
         # A cache for each composer, since another one has another folder or other plugins.
-        self._composed, self._setting = cache(self._compose), cache(self._configure)
+        self._compose_once, self._setting = cache(self._compose), cache(self._configure)
 
     def __call__(self, overrides: Overrides) -> Config:
         """The configuration of one cell, with the number of steps that its recipe says.
@@ -194,29 +194,29 @@ class Composer:
         """
         name = next((each for each in overrides if each.startswith("dataset=")), "")
         rest = tuple(each for each in overrides if each != name)
-        own = _own_dataset(name)
+        dataset = _own_dataset(name)
         # A file of the user's may refer to the dataset.
-        if own is None or self.config_dir or any(map(MEETS_DATASET.search, rest)):
+        if dataset is None or self.config_dir or any(map(MEETS_DATASET.search, rest)):
             return self._setting(overrides)
         config, lacking = self._setting(rest)
-        # The scaling of a dataset gives way to the command line.
-        if own.id in NEVER_SCALED and not any(each.startswith("scaling=") for each in rest):
+        # The command line overrides the scaling of a dataset.
+        if dataset.id in NEVER_SCALED and not any(each.startswith("scaling=") for each in rest):
             config = replace(config, scaling={"name": "none"})
-        return with_dataset(config, own), lacking
+        return with_dataset(config, dataset), lacking
 
     def _configure(self, overrides: Overrides) -> Setting:
-        choices, given, lacking = tuple(filter(_is_choice, overrides)), parsed(overrides), {}
+        choices, parsed_overrides, lacking = tuple(filter(_is_choice, overrides)), parsed(overrides), {}
         try:
             # In a struct a value is put in only where there is an option.
-            sections = OmegaConf.create(self._composed(choices), flags={"struct": True})
-            for line, override in zip(overrides, given, strict=True):
+            sections = OmegaConf.create(self._compose_once(choices), flags={"struct": True})
+            for line, override in zip(overrides, parsed_overrides, strict=True):
                 try:
                     if line not in choices:
                         OmegaConf.update(sections, override.key_or_group, override.value())
                 except UNKNOWN as error:
                     lacking[line] = usage_error(error)
             values: Any = OmegaConf.to_container(sections, resolve=True)
-            of_recipe, keys = recipe_options(str(values["recipe"])), [each.key_or_group for each in given]
+            of_recipe, keys = recipe_options(str(values["recipe"])), [each.key_or_group for each in parsed_overrides]
             for name in of_recipe.keys() - keys:
                 axis, _, option = name.partition(".")
                 # A part may lack what a recipe sets, as a split by time lacks split.copies.
@@ -252,7 +252,7 @@ def _is_choice(override: str) -> bool:
 def hydra_started() -> Iterator[None]:
     """Hydra with our configuration folder, for `hydra.compose`.
 
-    The Hydra of the program around us is there again in the end; what Hydra refuses is a `UsageError`. Another thread
+    Afterwards the Hydra of the surrounding program is restored. What Hydra refuses is a `UsageError`. Another thread
     waits until this one has ended its block.
     """
     with _one_thread:
@@ -289,16 +289,16 @@ def usage_error(error: BaseException) -> UsageError:
     # Hydra wraps OmegaConf's errors, whose attributes name the option.
     cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
-        (axis, _, name), known = error.missing_cfg_file.rpartition("/"), error.options or ()
+        (axis, _, name), options = error.missing_cfg_file.rpartition("/"), error.options or ()
         # A user may have meant a table.
         of_table = "For a file of yours: dataset=csv dataset.path=FILE." if axis == "dataset" else ""
-        hint = did_you_mean(name, known) or of_table
+        hint = did_you_mean(name, options) or of_table
         return UsageError(
-            unknown_name(f"{axis}={name} is not an option", name, known, f"the options of {axis}", hint=hint)
+            unknown_name(f"{axis}={name} is not an option", name, options, f"the options of {axis}", hint=hint)
         )
     if isinstance(cause, UNKNOWN):
-        known = cause.parent_node or ()
-        return unknown_option([each for each in known if each != TARGET], str(cause.full_key))
+        options = cause.parent_node or ()
+        return unknown_option([each for each in options if each != TARGET], str(cause.full_key))
     message = f"{error} {cause or ''}".partition("full_key: ")[0]
     if isinstance(cause, OmegaConfBaseException):
         # Its further lines repeat the key and name its classes.
@@ -306,7 +306,7 @@ def usage_error(error: BaseException) -> UsageError:
     return UsageError(f"{' '.join(message.split()).removesuffix('.')}.")
 
 
-# The paper's scaling of a dataset, which a file of conf/ asks for. A reloaded module registers it again.
+# The paper's scaling of a dataset, which a file of conf/ refers to. A reloaded module registers it again.
 with warnings.catch_warnings():
     # OmegaConf 2.4 has another name for it, by which version 2.3 means something else.
     warnings.simplefilter("ignore")

@@ -30,7 +30,7 @@ Axes = dict[str, list[str]]
 
 @dataclass
 class ExpandedSweep:
-    """The cells that a command line stands for.
+    """The cells of a command line.
 
     Attributes:
         cells: at least one; equal ones once, with the names that they have in this run.
@@ -62,23 +62,23 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
-    own = values_of(arguments, ("sweeps", "trials", "reference", *EXPANDING))
+    settings = values_of(arguments, ("sweeps", "trials", "reference", *EXPANDING))
     sweep = None
     # Null takes a sweep back.
-    if own.get("sweeps"):
-        sweep = read_sweep(str(own["sweeps"]), [SWEEPS, Path(composer.config_dir or SWEEPS, "sweeps")])
-    given = _axes(arguments)
-    if "dataset.path" in given:
-        given.setdefault("dataset", ["dataset=csv"])
-    composed, unknown = _composed(_combinations(given, sweep, composer), composer)
-    cells, left_out = _going_together(composed)
+    if settings.get("sweeps"):
+        sweep = read_sweep(str(settings["sweeps"]), [SWEEPS, Path(composer.config_dir or SWEEPS, "sweeps")])
+    line_axes = _axes(arguments)
+    if "dataset.path" in line_axes:
+        line_axes.setdefault("dataset", ["dataset=csv"])
+    candidates, unknown = _compose(_combinations(line_axes, sweep, composer), composer)
+    cells, left_out = _going_together(candidates)
     refuse(_problems(cells, unknown) if cells else left_out)
     usual = composer(())
     config = cells[0].config
     if (config.vary, config.max_cells, bool(config.sweeps)) != (usual.vary, usual.max_cells, sweep is not None):
         raise UsageError("sweeps=NAME, vary and max_cells belong on the command line, and not in a file of options.")
     notes = []
-    if len(given.get("seed", ())) > 1:
+    if len(line_axes.get("seed", ())) > 1:
         notes.append(
             "Each seed is a cell of its own. The repeats of one number are its trials, which differ in split, "
             "initialisation and batches: trials=N."
@@ -87,7 +87,7 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
 
 
 def _axes(arguments: Sequence[str]) -> Axes:
-    """The overrides of each axis of a command line, one a value, by its name.
+    """The overrides of each axis of a command line, one for each value, by the name of the axis.
 
     Raises:
         UsageError: an axis has too many values, or none.
@@ -115,26 +115,26 @@ def _option(override: str) -> str:
     return override.lstrip("+~").partition("=")[0].rpartition("@")[2]
 
 
-def _combinations(given: Axes, sweep: SweepFile | None, composer: Composer) -> list[Overrides]:
+def _combinations(line_axes: Axes, sweep: SweepFile | None, composer: Composer) -> list[Overrides]:
     """The overrides of each cell. The blocks are those of a sweep file, or the command line is one; what the command
     line sets replaces axes of the file.
 
     Raises:
         UsageError: they are more than ``max_cells``.
     """
-    made = list[Overrides]()
+    combinations = list[Overrides]()
     of_file = {"trials": [f"trials={sweep.trials}"]} if sweep and sweep.trials is not None else {}
     for block in sweep.cells if sweep else [{}]:
-        axes = of_file | _axes([f"{axis}={_text(values)}" for axis, values in block.items()]) | given
+        axes = of_file | _axes([f"{axis}={_text(values)}" for axis, values in block.items()]) | line_axes
         config = composer(tuple(chain(*(axes.pop(name, ()) for name in EXPANDING))))
         for overrides in combined(axes, config.vary):
-            made += _with_columns(overrides, composer)
-            if config.max_cells and len(made) > config.max_cells:
+            combinations += _with_columns(overrides, composer)
+            if config.max_cells and len(combinations) > config.max_cells:
                 raise UsageError(
-                    f"This run has {len(made)} cells or more, and max_cells={config.max_cells}; max_cells=N allows "
-                    "N, and max_cells=null any number."
+                    f"This run has {len(combinations)} cells or more, and max_cells={config.max_cells}; max_cells=N "
+                    "allows N, and max_cells=null any number."
                 )
-    return made
+    return combinations
 
 
 def _text(values: Any) -> str:
@@ -152,7 +152,7 @@ def combined(axes: Axes, vary: str) -> Iterator[Overrides]:
     - ``all``: every combination.
     - ``one``: the first values together are the base; each other value is put into the base by itself. Each dataset
       has a base of its own.
-    - ``pairs``: the n-th values together. An axis of one value has it in every cell.
+    - ``pairs``: the n-th values together. An axis with one value has this value in every cell.
 
     >>> axes = {"corruption": ["corruption=mean", "corruption=joint"], "loss": ["loss=infonce", "loss=barlow_twins"]}
     >>> list(combined(axes, "one"))[1:]
@@ -180,7 +180,7 @@ def combined(axes: Axes, vary: str) -> Iterator[Overrides]:
 
 
 def _with_columns(overrides: Overrides, composer: Composer) -> Iterable[Overrides]:
-    """The overrides with each column of their table in the place of ``each``.
+    """The overrides with ``each`` replaced by each column of their table.
 
     ``dataset.drop=null,each`` is a cell with all columns, and a cell without each of them.
     """
@@ -193,7 +193,7 @@ def _with_columns(overrides: Overrides, composer: Composer) -> Iterable[Override
     )
 
 
-def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[list[Cell], dict[str, UsageError]]:
+def _compose(combinations: Sequence[Overrides], composer: Composer) -> tuple[list[Cell], dict[str, UsageError]]:
     """The cells of combinations, and a refusal of each override of an option that a cell lacks.
 
     A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
@@ -217,19 +217,19 @@ def _composed(combinations: Sequence[Overrides], composer: Composer) -> tuple[li
     return list(cells.values()), unknown
 
 
-def _going_together(composed: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
+def _going_together(candidates: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """The cells whose choices go together, and serve their data; and sentences on the others."""
     # A method without kinds serves every target. The kind may have to be found in the data.
-    served = set(KINDS).intersection(*(cell.config.part("method").targets or KINDS for cell in composed))
+    kinds = set(KINDS).intersection(*(cell.config.part("method").targets or KINDS for cell in candidates))
     # Cells of one table may stand apart, and a large one takes seconds to read.
     read = cache(Source.read)
     cells, left_out = [], []
-    for cell in composed:
+    for cell in candidates:
         try:
             check_combination(cell.config)
-            if not served:
+            if not kinds:
                 check_method(cell.config, cell.target_kind())
-            # A share of the labels is there in any table; a number is counted in a table that is here.
+            # Any table has a share of its labels. A number of labels is checked if the table is on this machine.
             if cell.config.regime.get("labels", 0) > 1 and cell.source.is_here:
                 # Imports numpy.
                 from ..data.trials import check_request

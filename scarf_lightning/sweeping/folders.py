@@ -47,13 +47,13 @@ def recipe_options(name: str) -> Mapping[str, Any]:
     return options | dict(flat(content))
 
 
-def flat(options: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Options by their full names, which begin with ``before``, and their values."""
+def flat(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Options by their full names, which begin with ``prefix``, and their values."""
     for name, value in options.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{before}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         else:
-            yield f"{before}{name}", value
+            yield f"{prefix}{name}", value
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class SweepFile:
         return Path(self.file).parent != SWEEPS
 
     def leading(self, usual: str) -> str:
-        """The name of the metric that leads where no run asks for one: accuracy in the sweeps of the paper, which
+        """The name of the metric that leads if no run sets one: accuracy in the sweeps of the paper, which
         measures by it however rare a class is."""
         return "accuracy" if self.paper and usual == "balanced_accuracy" else usual
 
@@ -108,18 +108,18 @@ def read_sweep(name: str, folders: Sequence[Path]) -> SweepFile:
     Raises:
         UsageError: there is no such file, or it is not a sweep.
     """
-    # A path is one from the working folder.
+    # A path is relative to the working folder.
     for file in [*(folder / f"{name}.yaml" for folder in folders), expanded(name)]:
         if file.exists():
             return _read(file)
-    known = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    raise UsageError(unknown_name(f"sweeps={name}: there is no such file", name, known, "the sweeps"))
+    names = [file.stem for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    raise UsageError(unknown_name(f"sweeps={name}: there is no such file", name, names, "the sweeps"))
 
 
 def _read(file: Path) -> SweepFile:
     try:
         text = read_bytes(file, MOST_BYTES).decode()
-        # Aliases of many aliases would stand for any number of values.
+        # Aliases of aliases would expand to any number of values.
         if sum(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)) > MOST_ALIASES:
             raise ValueError("it has too many aliases (*NAME); write the values out")
         # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that stands twice.

@@ -5,9 +5,8 @@ Slurm deals out the jobs of a run to the tasks of a job array, and the command w
     chunks/<name>/00000.json ...    the cells of each task
     chunks/<name>/<task>.log        what it printed
 
-The array has a name that the same command makes again, by which the queue is asked whether it has ended. The store
-says which cells are finished, so no accounting is needed: what a task left, because its time was over or it was
-pre-empted, is in the next array.
+The same command gives its array the same name, by which it is found in the queue. The store shows which cells are
+finished, so no accounting is needed. If a task's time is over or it is pre-empted, the next array has its cells.
 """
 
 import json
@@ -95,7 +94,7 @@ class Slurm:
                 self._submit(jobs, folder)
             if not self.options.detach:
                 _wait(name)
-        # Also at Ctrl-C: tasks that nobody waits for would train on.
+        # At Ctrl-C too, since tasks would train on without the command.
         except BaseException:
             slurm("scancel", f"--name={name}")
             # Until they have given their claims back.
@@ -121,7 +120,7 @@ class Slurm:
                 tasks.append(Job([]))
             tasks[-1].cells.extend(job.cells)
         write_jobs(tasks, folder)
-        # `exec` puts Python in the place of the shell, so that signals reach it.
+        # `exec` replaces the shell by Python, so that signals reach it.
         command = shlex.join([sys.executable, "-m", "scarf_lightning.cli.job", str(folder)])
         script = folder / "task.sh"
         write_whole(script, "\n".join(["#!/bin/bash", *options.setup, f"exec {command}", ""]))
@@ -132,7 +131,7 @@ class Slurm:
             "job-name": folder.name,
             "array": f"0-{len(tasks) - 1}%{options.array_parallelism}",
             "output": f"{folder}/%a.log",
-            # A task that Slurm queues again goes on in its log.
+            # A task that Slurm queues again appends to its log.
             "open-mode": "append",
             "ntasks": 1,
             "time": minutes,
@@ -140,9 +139,9 @@ class Slurm:
             # Slurm takes whole numbers, so half a gigabyte is written in megabytes.
             "mem": options.mem_gb and f"{round(1000 * options.mem_gb)}M",
         }
-        given = [f"--{name}={value}" for name, value in arguments.items() if value is not None]
+        flags = [f"--{name}={value}" for name, value in arguments.items() if value is not None]
         # The user's own come last, where they replace ours.
-        slurm("sbatch", *given, "--requeue", *options.sbatch, str(script))
+        slurm("sbatch", *flags, "--requeue", *options.sbatch, str(script))
         screen(stderr=True).say(f"The job array has {counted(len(tasks), 'task')}.")
 
 
@@ -154,7 +153,7 @@ def is_in_queue(name: str) -> bool:
 def _wait(name: str) -> None:
     """Return when no task of the arrays of this name is in the queue any more."""
     while True:
-        # While the controller restarts or is busy, the array goes on without it.
+        # The array trains on while the controller restarts or is busy.
         with suppress(UsageError):
             if not is_in_queue(name):
                 return
@@ -189,14 +188,14 @@ def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
     try:
         files = write_jobs(jobs, folder)
         overrides = [[f"chunk.file={hydra_text(str(file))}"] for file in files]
-        returned = launcher.launch(overrides, initial_job_idx=0)
+        outcomes = launcher.launch(overrides, initial_job_idx=0)
     finally:
         forget(folder)
-    for each in returned:
+    for each in outcomes:
         # A cell that fails is noted in the store and ends no job, so here the job itself went wrong.
         if each.status == JobStatus.UNKNOWN:
             raise RuntimeError("a job did not finish")
-        # Asking for it raises the error of a job that failed.
+        # Reading it raises the error of a job that failed.
         each.return_value  # noqa: B018
 
 
@@ -206,16 +205,16 @@ def write_jobs(jobs: Sequence[Job], folder: Path) -> list[Path]:
     for number, job in enumerate(jobs):
         # Absolute, since a job may start in another folder.
         file = folder.absolute() / f"{number:05d}.json"
-        told = []
+        entries = []
         for cell in job.cells:
-            told.append([cell.overrides, asdict(cell.config), cell.is_alone, cell.name, cell.group])
-        write_whole(file, json.dumps({"cells": told}))
+            entries.append([cell.overrides, asdict(cell.config), cell.is_alone, cell.name, cell.group])
+        write_whole(file, json.dumps({"cells": entries}))
         files.append(file)
     return files
 
 
 def forget(folder: Path) -> None:
-    """Remove the files of jobs that nobody trains any more."""
+    """Remove the files of jobs that have ended."""
     shutil.rmtree(folder, ignore_errors=True)
     # Another sweep may have jobs here.
     with suppress(OSError):
@@ -225,8 +224,8 @@ def forget(folder: Path) -> None:
 def read_job(file: Path) -> list[Cell]:
     """The cells of a job, whose plugins are imported."""
     cells = []
-    for overrides, config, *named in read_json(file)["cells"]:
+    for overrides, config, *other_fields in read_json(file)["cells"]:
         # The command that wrote the file has named them: it is a message to its own job.
         load_plugins(config["plugins"])
-        cells.append(Cell(tuple(overrides), read(config), *named))
+        cells.append(Cell(tuple(overrides), read(config), *other_fields))
     return cells

@@ -32,7 +32,7 @@ class Show(Protocol):
         """Show what is left to train."""
 
     def watching(self, cells: Sequence[Cell], *, is_told: bool) -> AbstractContextManager[Tell]:
-        """Show the progress while the block runs; unless it ``is_told`` of each cell that ends, it looks for itself."""
+        """Show the progress while the block runs. Unless ``is_told``, it looks itself for cells that have ended."""
 
     def results(self, cells: Sequence[Cell], request: ExpandedSweep, n_skipped: int) -> None:
         """Show the results of cells, ``n_skipped`` of which were finished before the run."""
@@ -43,7 +43,7 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
 
     Args:
         load: returns what trains cells in this process.
-        launch: starts jobs in the place of this process and its workers.
+        launch: starts jobs instead of this process and its workers.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -58,32 +58,32 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
         show.plan(cells, request, planned(cells))
         return cells
     survey(cells)
-    left = cells if options.force else unfinished(cells)
-    # Finished trials are never trained again unasked, so their networks cannot be had.
+    cells_to_train = cells if options.force else unfinished(cells)
+    # Finished trials are trained again only with force=true, so the weights of their networks cannot be had.
     lost = [cell.label for cell in cells if cell.lacks_weights]
     if lost and not options.force:
         raise UsageError(f"{'; '.join(lost)}: finished trials have no weights; force=true trains them again.")
     problems = list[str]()
-    if left:
+    if cells_to_train:
         if launch is not None and options.workers is not None:
             raise UsageError(
                 f"workers={options.workers} is of this machine's own workers, and another hydra/launcher starts "
                 "processes itself; leave workers out."
             )
-        make_ready(left, len(cells))
+        make_ready(cells_to_train, len(cells))
         try:
-            jobs = plan_jobs(left)
+            jobs = plan_jobs(cells_to_train)
             starting = nullcontext(launch) if launch else Workers(crew(options, jobs), load())
             # The display has a thread, before which the workers are forked.
-            with starting as chosen, show.watching(left, is_told=launch is None) as tell:
-                if isinstance(chosen, Workers):
-                    chosen.tell = tell
-                _train(left, jobs, chosen)
+            with starting as launcher, show.watching(cells_to_train, is_told=launch is None) as tell:
+                if isinstance(launcher, Workers):
+                    launcher.tell = tell
+                _train(cells_to_train, jobs, launcher)
         # The user asked to leave the array in the queue, so nothing is wrong.
         except Detached as detached:
             screen(stderr=True).say(str(detached))
             return cells
-        # Such as a scheduler that refuses the jobs, whose options the user must mend.
+        # For instance, a scheduler refuses the jobs because of options that the user must mend.
         except UsageError:
             raise
         # A launcher raises anything where a process was killed or it is not set up.
@@ -92,14 +92,14 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
             reason = explained(error) or f"{type(error).__name__}: {error}"
             problems = [f"A job ended early; the same command goes on where it did. {reason}"]
     # Results first: the cells that finished are shown although others failed.
-    show.results(cells, request, len(cells) - len(left))
+    show.results(cells, request, len(cells) - len(cells_to_train))
     problems = failures(cells) + problems
     if problems:
         raise UnfinishedError("\n".join(problems))
     return cells
 
 
-def _train(left: list[Cell], jobs: list[Job], launch: Launch) -> None:
+def _train(cells: list[Cell], jobs: list[Job], launch: Launch) -> None:
     """Launch jobs until each of their cells is finished or has failed.
 
     A cell that another process trains is waited for. It is launched here if that process dies.
@@ -108,15 +108,15 @@ def _train(left: list[Cell], jobs: list[Job], launch: Launch) -> None:
     while True:
         # Their cells that another process trains are passed over.
         todo = [job for job in jobs if any(cell.state is State.WAITING for cell in job.cells)]
-        n_missing = sum(len(cell.missing) for cell in left)
+        n_missing = sum(len(cell.missing) for cell in cells)
         if todo and tries < TRIES:
             tries += 1
             launch(todo)
-        elif any(cell.state is State.RUNNING for cell in left):
+        elif any(cell.state is State.RUNNING for cell in cells):
             time.sleep(LOOK_EVERY)
         else:
             return
-        left = unfinished(survey(left))
-        jobs = plan_jobs(left)
-        if sum(len(cell.missing) for cell in left) < n_missing:
+        cells = unfinished(survey(cells))
+        jobs = plan_jobs(cells)
+        if sum(len(cell.missing) for cell in cells) < n_missing:
             tries = 0

@@ -41,7 +41,7 @@ from .cell import START_UP, Cell, Job, stores_of
 BYTES_A_WORKER = 600_000_000
 """Memory of a worker that trains a table of usual size."""
 LONG = 0.25
-"""A job is divided that takes longer than this share of the shortest time in which all workers can end."""
+"""A job is divided if it takes longer than this share of the shortest time in which all workers can end."""
 PATIENCE = 2.0
 """Seconds in which a worker may give its claims back before it is killed."""
 
@@ -52,36 +52,36 @@ TrainCells = Callable[[Sequence[Cell], Sequence[int] | None], None]
 LoadTraining = Callable[[], TrainCells]
 """Imports torch and Lightning, and returns what trains."""
 Tell = Callable[[Cell], None]
-"""Is told each cell of a run that has ended, by whoever trains it; a cell may end in several jobs."""
+"""Gets each cell of a run that has ended, from the process that trains it. A cell may end in several jobs."""
 
 
 def crew(config: Config, jobs: Sequence[Job]) -> Sequence[int | None]:
     """The GPU of each worker, None on the processor: as many as ``workers``, or else as cores, memory and work allow.
 
     Raises:
-        UsageError: several workers are asked for where a process cannot be forked.
+        UsageError: ``workers`` is more than one where a process cannot be forked.
     """
     # It imports torch, which the checks before training have imported.
     from ..engine.hardware import usable_gpus
 
-    wanted, threads = config.workers, config.trainer.threads
+    n_workers, threads = config.workers, config.trainer.threads
     reason = f"trainer.threads={threads} is of one process" if threads > 1 else why_no_fork()
     if reason:
-        if (wanted or 1) > 1:
-            raise UsageError(f"workers={wanted} is not possible here: {reason}; leave workers out.")
+        if (n_workers or 1) > 1:
+            raise UsageError(f"workers={n_workers} is not possible here: {reason}; leave workers out.")
         return [None]
     if gpus := usable_gpus(config.trainer):
-        return gpus[: len(jobs)][:wanted]
-    if wanted is None:
-        # Of the limits on memory the least one counts. Where nobody knows any, memory is no reason for fewer.
+        return gpus[: len(jobs)][:n_workers]
+    if n_workers is None:
+        # The smallest limit on memory counts. If none is known, memory is no reason for fewer.
         memory = min(free_memory(), default=math.inf) / BYTES_A_WORKER
         # Less work than a start takes is not worth another worker.
         starts = 1 + sum(job.seconds for job in jobs) / START_UP
-        wanted = math.floor(min(usable_cores(), memory, starts))
+        n_workers = math.floor(min(usable_cores(), memory, starts))
     n_jobs = len(jobs)
-    if n_jobs < wanted:
+    if n_jobs < n_workers:
         n_jobs = sum(len(job.missing) if can_be_divided(job) else 1 for job in jobs)
-    return [None] * max(1, min(wanted, n_jobs))
+    return [None] * max(1, min(n_workers, n_jobs))
 
 
 def divided(jobs: Sequence[Job], n_workers: int, claims: ExitStack) -> list[Job]:
@@ -94,8 +94,8 @@ def divided(jobs: Sequence[Job], n_workers: int, claims: ExitStack) -> list[Job]
         number = min(n_workers, len(trials)) if job.seconds > LONG * shortest else 1
         if number > 1 and can_be_divided(job) and _claim(job, claims):
             for n in range(number):
-                own = trials[len(trials) * n // number : len(trials) * (n + 1) // number]
-                parts.append(replace(job, trials=own))
+                share = trials[len(trials) * n // number : len(trials) * (n + 1) // number]
+                parts.append(replace(job, trials=share))
         else:
             whole.append(job)
     return parts + whole
@@ -133,19 +133,19 @@ class Worker:
 
     Args:
         train: of which the process has a copy.
-        gpu: the number of the one that it trains on; None where its cells say it.
+        gpu: the number of its GPU; None if the cells' options decide.
 
     Attributes:
-        pipe: what it tells: a text to show, the place in its job of a cell that has ended, and at the end of a job an
+        pipe: what it sends: a text to show, the place in its job of a cell that has ended, and at the end of a job an
             error that is no cell's failure, or None.
         cells: those of the job that it trains; none if it waits.
-        told: how often it has told each text.
+        text_counts: how often it has sent each text.
     """
 
     def __init__(self, train: TrainCells, gpu: int | None) -> None:
         # A notebook that starts this run may have computed with threads that a fork would wait for.
         end_openmp_threads()
-        self.gpu, self.cells, self.told = gpu, list[Cell](), Counter[str]()
+        self.gpu, self.cells, self.text_counts = gpu, list[Cell](), Counter[str]()
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe()
         # Python ends daemons at its own end, also those of a start that a signal has ended.
@@ -166,14 +166,14 @@ class Workers:
         train: of which each worker has a copy, with all that it imports.
 
     Attributes:
-        tell: is told each cell that has ended.
+        tell: gets each cell that has ended.
     """
 
     tell: Tell
 
     def __init__(self, gpus: Sequence[int | None], train: TrainCells) -> None:
         self._gpus, self._train = gpus, train
-        self._workers, self._shown = list[Worker](), Counter[str]()
+        self._workers, self._shown_counts = list[Worker](), Counter[str]()
 
     def __enter__(self) -> Self:
         # One would only cost its fork.
@@ -185,7 +185,7 @@ class Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # What has ended is in the store, and after an error nobody waits for the rest.
+        # Finished stacks are in the store. After an error the run does not wait for the rest.
         until = time.monotonic() + PATIENCE
         for worker in self._workers:
             worker.process.terminate()
@@ -199,7 +199,7 @@ class Workers:
         """Train jobs, and return when all have ended. Results are in the store.
 
         Raises:
-            Exception: what is no cell's failure, such as a full disk.
+            Exception: an error that is no cell's failure, such as a full disk.
         """
         if not self._workers:
             for job in jobs:
@@ -218,7 +218,7 @@ class Workers:
                 if not worker.cells and waiting:
                     job = waiting.pop()
                     worker.cells = job.cells
-                    # It may have died while it waited, which the end of its pipe tells.
+                    # It may have died while it waited, which the end of its pipe shows.
                     with suppress(OSError):
                         worker.pipe.send((job.cells, job.trials))
             busy: dict[Any, Worker] = {worker.pipe: worker for worker in self._workers if worker.cells}
@@ -228,9 +228,9 @@ class Workers:
                 self._hear(busy[pipe])
 
     def _hear(self, worker: Worker) -> None:
-        """Act on what a worker tells; an error that is no cell's failure is raised, since it stops the next job too."""
+        """Act on a message of a worker. An error that is no cell's failure is raised: it stops the next job too."""
         try:
-            told = worker.pipe.recv()
+            message = worker.pipe.recv()
         except (EOFError, OSError):
             worker.process.join()
             screen(stderr=True).say(
@@ -239,18 +239,18 @@ class Workers:
             )
             self._workers[self._workers.index(worker)] = Worker(self._train, worker.gpu)
             return
-        if isinstance(told, int):
-            self.tell(worker.cells[told])
-        elif not isinstance(told, str):
+        if isinstance(message, int):
+            self.tell(worker.cells[message])
+        elif not isinstance(message, str):
             worker.cells = []
-            if told is not None:
-                raise told
+            if message is not None:
+                raise message
         else:
-            worker.told[told] += 1
-            # How a table was read, for instance, is found out by every worker.
-            if worker.told[told] > self._shown[told]:
-                self._shown[told] += 1
-                sys.stderr.write(told)
+            worker.text_counts[message] += 1
+            # Every worker sends some texts, for instance how a table was read. They are shown once.
+            if worker.text_counts[message] > self._shown_counts[message]:
+                self._shown_counts[message] += 1
+                sys.stderr.write(message)
 
 
 class _Output(io.TextIOBase):
@@ -259,11 +259,11 @@ class _Output(io.TextIOBase):
     def __init__(self, pipe: Connection) -> None:
         self._pipe, self._lock, self._begun = pipe, threading.RLock(), ""
 
-    def send(self, told: str | int | Exception | None) -> None:
-        """Tell the run, see `Worker.pipe`."""
+    def send(self, message: str | int | Exception | None) -> None:
+        """Send the run a message, see `Worker.pipe`."""
         # Threads of libraries may write, too.
         with self._lock:
-            self._pipe.send(told)
+            self._pipe.send(message)
 
     def write(self, text: str) -> int:
         with self._lock:
@@ -295,6 +295,6 @@ def _work(parent: int, train: TrainCells, pipe: Connection, gpu: int | None) -> 
                 train([cell], trials)
                 output.send(place)
             output.send(None)
-        # Such as a full disk, which keeps a note from being written.
+        # For instance, a full disk keeps a note from being written.
         except Exception as error:
             output.send(error)
