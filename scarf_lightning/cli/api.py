@@ -49,14 +49,14 @@ def run(
         UsageError: an override or the folder is wrong; nothing was trained.
         UnfinishedError: cells failed; the others are kept.
     """
-    given = overrides_of(sweep, overrides)
-    for override in given:
+    arguments = overrides_of(sweep, overrides)
+    for override in arguments:
         option = override.partition("=")[0]
         # These would train nothing, or leave no cells to return the rows of.
         if option in NOT_HERE:
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
-    refuse_untaken(named_plugins(given))
-    with nullcontext() if verbose else silent(), sweeping(given, config_dir) as train:
+    refuse_untaken(named_plugins(arguments))
+    with nullcontext() if verbose else silent(), sweeping(arguments, config_dir) as train:
         return _trials(train())
 
 
@@ -73,9 +73,9 @@ def plan(sweep: str | Sequence[str] = (), *overrides: str, config_dir: str | Pat
     """
     import pandas as pd
 
-    given = overrides_of(sweep, overrides)
-    refuse_untaken(named_plugins(given))
-    request = expand(given, Composer(given, config_dir))
+    arguments = overrides_of(sweep, overrides)
+    refuse_untaken(named_plugins(arguments))
+    request = expand(arguments, Composer(arguments, config_dir))
     check_before_training(request.cells, request.sweep)
     planned(request.cells)
     rows = []
@@ -100,12 +100,12 @@ def _trials(cells: Sequence[Cell]) -> "pd.DataFrame":
             n_trials, n = trials.setdefault(cell.results, {}), cell.config.trials
             # Two cells may be one once their data are known, as a corruption that selects no feature is none.
             n_trials[cell.folder.name] = max(n, n_trials.get(cell.folder.name, 0))
-    wanted = []
+    frames = []
     for results, n_trials in trials.items():
         frame = load(results, n_trials)
         # An earlier run may have trained more trials.
-        wanted.append(frame[frame["trial"] < frame["fingerprint"].map(n_trials)])
+        frames.append(frame[frame["trial"] < frame["fingerprint"].map(n_trials)])
     # An array of jobs that is left in the queue has trained nothing yet.
-    if not wanted:
+    if not frames:
         return pd.DataFrame()
-    return pd.concat(wanted, ignore_index=True)
+    return pd.concat(frames, ignore_index=True)

@@ -60,7 +60,7 @@ def run_train(arguments: list[str]) -> None:
     if "--version" in arguments:
         sys.stdout.write(f"scarf-lightning {__version__}\n")
         return
-    # A program may read what these flags print, so no line of ours goes before it.
+    # A program may read what these flags print, so nothing else is printed before it.
     shows_one = any(argument.partition("=")[0] in SHOWING for argument in arguments)
     if not shows_one:
         sys.stderr.write(READING)
@@ -72,11 +72,11 @@ def run_train(arguments: list[str]) -> None:
         from ..sweeping.compose import OF_TODAY, named_plugins, offer, parsed, search_path
         from .running import refuse_untaken, sweeping, train_job
 
-    given = _parsed(arguments)
-    plugins = named_plugins(given.overrides)
+    namespace = _parse(arguments)
+    plugins = named_plugins(namespace.overrides)
     if not shows_one:
         refuse_untaken(plugins)
-    overrides = given.overrides
+    overrides = namespace.overrides
     # Hydra would answer a choice that is no name by a traceback.
     parsed(overrides)
     # Other sweepers than ours leave this file in the working folder.
@@ -84,21 +84,21 @@ def run_train(arguments: list[str]) -> None:
     was_there = record.exists()
     try:
         if not shows_one and "hydra.mode=RUN" not in overrides:
-            with sweeping(overrides, given.config_dir) as sweep:
+            with sweeping(overrides, namespace.config_dir) as sweep:
                 sweep()
             return
         # Hydra reads its flags from the process's arguments alone, and takes no overrides on both sides of one.
-        flags = [argument for argument in arguments if argument not in (*given.overrides, *MODES)]
-        sys.argv[1:] = [*flags, *search_path(given.config_dir), *overrides]
+        flags = [argument for argument in arguments if argument not in (*namespace.overrides, *MODES)]
+        sys.argv[1:] = [*flags, *search_path(namespace.config_dir), *overrides]
         offer(plugins)
         main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
         try:
             main(train_job)()
         # Hydra ends the process after its page of help.
         except SystemExit as ended:
-            if ended.code or not given.help:
+            if ended.code or not namespace.help:
                 raise
-            sys.stdout.write(_documented(given.overrides))
+            sys.stdout.write(_document(namespace.overrides))
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
@@ -109,7 +109,7 @@ def run_train(arguments: list[str]) -> None:
             record.unlink(missing_ok=True)
 
 
-def _parsed(arguments: Sequence[str]) -> Namespace:
+def _parse(arguments: Sequence[str]) -> Namespace:
     """The flags and the options of a command line, as Hydra's own parser reads them.
 
     Raises:
@@ -121,21 +121,21 @@ def _parsed(arguments: Sequence[str]) -> Namespace:
     # It must not end the process.
     parser.exit_on_error = False
     try:
-        given, unknown = parser.parse_known_intermixed_args(arguments)
+        namespace, unknown = parser.parse_known_intermixed_args(arguments)
     except ArgumentError as error:
         raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
     for flag in unknown:
         name, _, value = flag.lstrip("-").partition("=")
         raise UsageError(f"{flag} is not known; options have no dashes: {name}={value or 'VALUE'}.")
     for name, sentence in REFUSED.items():
-        if getattr(given, name) is not None:
+        if getattr(namespace, name) is not None:
             raise UsageError(sentence)
-    if (given.resolve or given.package) and not given.cfg:
+    if (namespace.resolve or namespace.package) and not namespace.cfg:
         raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
-    return given
+    return namespace
 
 
-def _documented(choices: Sequence[str]) -> str:
+def _document(choices: Sequence[str]) -> str:
     """The files of `conf/`, with a comment on each option: of the choices of a command line, or of every cell."""
     files = [CONF / f"{choice.replace('=', '/', 1)}.yaml" for choice in choices]
     pages = []
@@ -145,7 +145,7 @@ def _documented(choices: Sequence[str]) -> str:
 
 
 def run_report(arguments: list[str]) -> "WrittenReport | None":
-    """Write the report that a command line asks for, and say what it found; None if it asks for help."""
+    """Write the report of a command line and print its answer; None if the line is a request for help."""
     if not HELP.isdisjoint(arguments):
         from ..reporting.report_options import help_lines
         from ..screen import program
@@ -159,11 +159,11 @@ def run_report(arguments: list[str]) -> "WrittenReport | None":
         from ..sweeping.compose import values_of
         from .report_command import OWN, report
 
-    given = _parsed(arguments)
-    overrides = [word for word in given.overrides if word.partition("=")[0] not in OWN]
-    written = report(overrides, config_dir=given.config_dir, **values_of(given.overrides, OWN))
-    _say(str(written), stderr=False)
-    return written
+    namespace = _parse(arguments)
+    overrides = [word for word in namespace.overrides if word.partition("=")[0] not in OWN]
+    written_report = report(overrides, config_dir=namespace.config_dir, **values_of(namespace.overrides, OWN))
+    _say(str(written_report), stderr=False)
+    return written_report
 
 
 def answered(command: Callable[[list[str]], object], arguments: list[str] | None = None) -> int:
@@ -182,7 +182,7 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     try:
         with ended_by_signals():
             status = command(arguments)
-        # Output that nobody reads fails here, and not when Python ends.
+        # A closed output fails here, and not when Python ends.
         sys.stdout.flush()
     # A shell reports a process that a signal ended by 128 and the signal's number, and so do we.
     except KeyboardInterrupt:
@@ -191,7 +191,7 @@ def answered(command: Callable[[list[str]], object], arguments: list[str] | None
     except Terminated:
         sys.stderr.write("Ended by SIGTERM; the same command goes on where it ended.\n")
         return 128 + signal.SIGTERM
-    # Nobody reads on, as after ``| head``: reported as the shell reports a program that wrote on.
+    # The reader has gone, as after ``| head``. The status is the shell's for a program that wrote on.
     except BrokenPipeError:
         give_up_full_output()
         return 128 + signal.SIGPIPE
@@ -214,14 +214,16 @@ report = partial(answered, run_report)
 """`report.py`: read the results, compare them, and write the page."""
 
 
-def _format_warning(message: Warning | str, category: type[Warning], *where: Any, **named: Any) -> str:
-    """A warning as it is printed; the line of code that warns means nothing to whoever owns a record."""
+def _format_warning(message: Warning | str, category: type[Warning], *where: Any, **options: Any) -> str:
+    """A warning as it is printed, without the line of code for a record, which means nothing to its owner."""
     # Imports rich.
     from ..screen import escaped
 
     # It may quote a file.
     return escaped(
-        f"{message}\n" if issubclass(category, RecordWarning) else FORMAT_OF_OTHERS(message, category, *where, **named)
+        f"{message}\n"
+        if issubclass(category, RecordWarning)
+        else FORMAT_OF_OTHERS(message, category, *where, **options)
     )
 
 
@@ -244,6 +246,6 @@ def _problem(error: Exception) -> UsageError | UnfinishedError | None:
 
     if isinstance(error, (HydraException, OmegaConfBaseException)):
         return usage_error(error)
-    # Such as a full disk, or a folder without rights.
+    # For instance, a disk is full or a folder lacks rights.
     reason = explained(error)
     return UnfinishedError(reason) if reason else None

@@ -1,4 +1,4 @@
-"""What is done to a command from outside: signals that end it, and streams that are closed or that nobody reads."""
+"""How a command meets its surroundings: signals that end it, and streams that are closed or have no reader."""
 
 import io
 import logging
@@ -54,7 +54,7 @@ def ended_by_signals() -> Iterator[None]:
 
     hook = sys.unraisablehook
 
-    def again(unraisable: "UnraisableHookArgs") -> None:
+    def send_again(unraisable: "UnraisableHookArgs") -> None:
         if unraisable.exc_type not in SIGNALS:
             hook(unraisable)
             return
@@ -64,17 +64,17 @@ def ended_by_signals() -> Iterator[None]:
         timer.start()
 
     handlers = {number: signal.signal(number, end) for number in SIGNALS.values()}
-    sys.unraisablehook = again
+    sys.unraisablehook = send_again
     try:
         yield
     except BaseException as error:
-        arrived = _ended_by(error)
+        signal_error = _ended_by(error)
         # Outside the block Ctrl-C is what it is everywhere.
-        if isinstance(arrived, Interrupted):
+        if isinstance(signal_error, Interrupted):
             raise KeyboardInterrupt from None
-        if arrived is None or arrived is error:
+        if signal_error is None or signal_error is error:
             raise
-        raise arrived from None
+        raise signal_error from None
     # A notebook, or a block around this one, has its own handlers.
     finally:
         sys.unraisablehook = hook
@@ -85,10 +85,10 @@ def ended_by_signals() -> Iterator[None]:
 def _ended_by(error: BaseException) -> BaseException | None:
     """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
     signal_errors = (Interrupted, Terminated)
-    behind: BaseException | None = error
-    while behind is not None and not isinstance(behind, signal_errors):
-        behind = behind.__context__
-    return behind
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, signal_errors):
+        cause = cause.__context__
+    return cause
 
 
 NAMES = ("stdin", "stdout", "stderr")
@@ -106,12 +106,12 @@ def prepare_streams() -> None:
         # A notebook, or a test, has streams of its own. A pipe shows a line when it is written.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, errors="replace")
-    # Hydra logs what its flags show, and logging would complain of each line that nobody reads.
+    # Hydra logs what its flags show, and logging would complain of each line that has no reader.
     logging.raiseExceptions = False
 
 
 def give_up_full_output() -> None:
-    """Write nothing more to a standard output that takes nothing, as on a full disk or where nobody reads it.
+    """Write nothing more to a standard output that takes nothing, as on a full disk or without a reader.
 
     Python would flush what is left of it at the end, complain, and exit with status 120.
     """

@@ -42,7 +42,7 @@ class Subject:
     Attributes:
         name: names the folder of the report.
         results: of its cells.
-        row_of: gives the axis columns of the cell that overrides ask for, as long as Hydra runs.
+        row_of: gives the axis columns of the cell of some overrides, as long as Hydra runs.
         title: of its page; empty takes one made of the results.
         drawings: that its sweep names; none takes those that fit the results.
         paper: the figure or table of the paper.
@@ -124,19 +124,19 @@ def report(
     makers = [_maker(section) for section in sections]
     subject = gathered(arguments, results, config_dir)
     # Checked afterwards, since a plugin may have registered the metric.
-    chosen = checked(ReportOptions, options)
+    report_options = checked(ReportOptions, options)
     more = [section for make in makers if (section := make(subject.results, subject.row_of)) is not None]
     flags = [] if config_dir is None else ["--config-dir", str(config_dir)]
-    named = [getattr(section, "__qualname__", section) for section in sections]
-    given = {"results": results, **options, "out": out, "sections": named or None}
+    section_names = [getattr(section, "__qualname__", section) for section in sections]
+    all_options = {"results": results, **options, "out": out, "sections": section_names or None}
     page = make_report(
         subject.results,
         subject.drawings or default_drawings(subject.results),
-        chosen,
-        title=subject.title or title_of(subject.results, chosen.reference),
+        report_options,
+        title=subject.title or title_of(subject.results, report_options.reference),
         paper=subject.paper,
         left_out=subject.left_out,
-        command=command_of("report.py", [*flags, *arguments], given),
+        command=command_of("report.py", [*flags, *arguments], all_options),
         sections=more,
     )
     index = write_report(page, expanded(out or f"reports/{subject.name}"))
@@ -197,7 +197,7 @@ def gathered(arguments: Sequence[str], results: str | Path | None, config_dir: s
     """A sweep, or a folder, with its results."""
     plugins = named_plugins(arguments)
     load_plugins(plugins)
-    # A logger says nothing about which cells there are.
+    # Loggers do not decide which cells there are.
     overrides = [override for override in arguments if not override.lstrip("+").startswith("logger.")]
     compose = Composer(overrides, config_dir)
 
@@ -206,12 +206,12 @@ def gathered(arguments: Sequence[str], results: str | Path | None, config_dir: s
 
     if results is not None:
         return _folder_subject(expanded(results), overrides, plugins, row_of)
-    known = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES)]
+    names = [*(field.name for field in fields(Config)), *(axis.name for axis in AXES)]
     for override in overrides:
         # Cells would refuse it without naming the options of a report.
         key = override.partition("=")[0]
-        if key.isidentifier() and key not in known:
-            raise unknown_option((*OPTIONS, *known), key, "scarf report --help")
+        if key.isidentifier() and key not in names:
+            raise unknown_option((*OPTIONS, *names), key, "scarf report --help")
     return _sweep_subject(overrides, compose, row_of)
 
 
@@ -226,9 +226,9 @@ def _maker(section: "str | MakeSection") -> "MakeSection":
     return maker
 
 
-def command_of(program: str, arguments: Sequence[str], given: dict[str, Any]) -> str:
-    """The command line that asks for the same."""
-    options = [f"{name}={hydra_text(value)}" for name, value in given.items() if value is not None]
+def command_of(program: str, arguments: Sequence[str], settings: dict[str, Any]) -> str:
+    """The command line that writes the same report."""
+    options = [f"{name}={hydra_text(value)}" for name, value in settings.items() if value is not None]
     return command_line(program, [*arguments, *options])
 
 
@@ -240,18 +240,18 @@ def _sweep_subject(overrides: Sequence[str], compose: Composer, row_of: "RowOf")
     sweep = request.sweep
     if sweep is None:
         raise NoSubjectError
-    wanted = []
+    cells = []
     for cell in request.cells:
         cell.locate(known_data(cell.results, cell.source))
         failure = read_failure(cell.results, cell.key)
-        wanted.append(reported(cell, cell.folder, failure=None if failure is None else failure.error))
-    read = read_results(wanted, usual=row_of(()))
-    # A metric that the user asks for leads before that of the sweep.
-    if all(cell.metric is None for cell in wanted):
-        read = replace(read, metric=sweep.leading(read.metric))
+        cells.append(reported(cell, cell.folder, failure=None if failure is None else failure.error))
+    results = read_results(cells, usual=row_of(()))
+    # A metric that the user sets leads, and not that of the sweep.
+    if all(cell.metric is None for cell in cells):
+        results = replace(results, metric=sweep.leading(results.metric))
     drawings = read_drawings(sweep.report, str(sweep.file))
     left_out = [f"Left out: {reason}" for reason in request.left_out]
-    return Subject(sweep.name, read, row_of, sweep.title, drawings, sweep.paper, left_out)
+    return Subject(sweep.name, results, row_of, sweep.title, drawings, sweep.paper, left_out)
 
 
 def _folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[str], row_of: "RowOf") -> Subject:
@@ -261,13 +261,15 @@ def _folder_subject(folder: Path, overrides: Sequence[str], plugins: Sequence[st
     """
     cells, damaged, left_out = cells_of_folder(folder)
     # Every other override is an option that the cells must have.
-    wanted = narrowed(cells, [each for each in overrides if not each.startswith("plugins=")], OPTIONS)
-    others = dict.fromkeys(name for cell in wanted for name in named_plugins(cell.overrides) if name not in plugins)
-    if others:
+    subset = narrowed(cells, [each for each in overrides if not each.startswith("plugins=")], OPTIONS)
+    other_plugins = dict.fromkeys(
+        name for cell in subset for name in named_plugins(cell.overrides) if name not in plugins
+    )
+    if other_plugins:
         left_out = [
             *left_out,
-            f"Not imported: {', '.join(others)}, so that their metrics are missing; "
-            f"plugins=[{','.join([*plugins, *others])}] adds them, from the folder that the modules are in.",
+            f"Not imported: {', '.join(other_plugins)}, so that their metrics are missing; "
+            f"plugins=[{','.join([*plugins, *other_plugins])}] adds them, from the folder that the modules are in.",
         ]
     # The folder may be given as "."; its own name becomes that of the page's folder.
-    return Subject(folder.resolve().name, read_results(wanted, damaged, row_of(())), row_of, left_out=left_out)
+    return Subject(folder.resolve().name, read_results(subset, damaged, row_of(())), row_of, left_out=left_out)

@@ -99,7 +99,7 @@ def load_training() -> TrainCells:
 
 
 def check_objective(config: Config, name: str, *, is_returned: bool) -> None:
-    """Refuse an objective that no cell has, or of which this cell has no value though its sweeper asks for one.
+    """Refuse an objective that no cell has, or that this cell has no value of if a sweeper needs one.
 
     Raises:
         UsageError: it is so.
@@ -122,7 +122,7 @@ def objective(cell: Cell, name: str) -> float:
     assert cell.store is not None
     stored = load_cell(cell.store.fingerprint, cell.results)
     trials = stored.trials.assign(**{VALIDATION_ERROR: validation_errors(stored)})
-    # An earlier run may have trained more trials than this one asks for.
+    # An earlier run may have trained more trials than this one has.
     is_wanted = trials["trial"] < cell.config.trials
     return float(trials[name][is_wanted].mean())
 
@@ -141,13 +141,13 @@ def refuse_untaken(plugins: Sequence[str]) -> None:
 
 
 def check_before_training(cells: Sequence[Cell], sweep: SweepFile | None = None) -> None:
-    """Check the reference of a run, try the parts of a user's own that cells use, and their sweep file if it is one, in
-    silence if there is nothing to say.
+    """Check the reference of a run, try the parts of a user's own that cells use, and their sweep file if it is one.
+    Print notes on parts, if there are any.
 
     Raises:
         UsageError: one of them is wrong.
     """
-    # A wrong reference is refused before hours of training, not by the report behind them.
+    # A wrong reference is refused before hours of training, not by the report after them.
     if cells[0].config.reference is not None:
         # Imports pandas.
         from ..reporting.answers import check_reference

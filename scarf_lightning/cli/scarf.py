@@ -52,13 +52,13 @@ def run(arguments: list[str]) -> int:
         commands.run_train([*words, "plan=true"] if command == "plan" else words)
         return 0
     if command == "report":
-        written = commands.run_report(words)
-        return commands.OPEN if written is not None and written.is_open else 0
+        report = commands.run_report(words)
+        return commands.OPEN if report is not None and report.is_open else 0
     if command == "--version":
         sys.stdout.write(f"scarf-lightning {__version__}\n")
     elif not HELP.isdisjoint((command, *words)):
-        listed = (f"  {name:10}{meaning}" for name, meaning in MEANINGS.items())
-        sys.stdout.write(USAGE.format(commands="\n".join(listed)))
+        lines = (f"  {name:10}{meaning}" for name, meaning in MEANINGS.items())
+        sys.stdout.write(USAGE.format(commands="\n".join(lines)))
     elif command not in MEANINGS:
         fault = f"scarf has no command {command}"
         raise UsageError(unknown_name(fault, command, MEANINGS, "its commands", full_list="scarf --help"))
@@ -85,16 +85,16 @@ def show_cells(folder: Path) -> None:
     trials["cell"] = trials["fingerprint"].str[:SHOWN_LETTERS]
     # The name of an option has a dot, but for the choice of an axis.
     options = [name for name in map(str, trials) if name in (*COLUMNS, "fit_on", "seed") or "." in name]
-    varied = [name for name in options if trials[name].nunique() > 1]
+    factors = [name for name in options if trials[name].nunique() > 1]
     # A cell has the metric of its target, and a folder may hold both kinds.
-    known = [name for name in LEADING if name in trials]
-    metric = " or ".join(known)
-    trials[metric] = trials[known].max(axis="columns")
-    cells = trials.groupby(["cell", *varied], sort=False, dropna=False)[metric]
-    shown = cells.agg(["mean", "std", "count"]).set_axis([metric, "std", "trials"], axis="columns").reset_index()
+    metrics = [name for name in LEADING if name in trials]
+    metric = " or ".join(metrics)
+    trials[metric] = trials[metrics].max(axis="columns")
+    cells = trials.groupby(["cell", *factors], sort=False, dropna=False)[metric]
+    table = cells.agg(["mean", "std", "count"]).set_axis([metric, "std", "trials"], axis="columns").reset_index()
     # Some columns have a missing value of pandas, which would be printed as <NA>.
-    shown[varied] = shown[varied].astype(object).where(shown[varied].notna(), "")
-    screen().print(shown.to_string(index=False, na_rep="", float_format="{:.4g}".format), soft_wrap=True)
+    table[factors] = table[factors].astype(object).where(table[factors].notna(), "")
+    screen().print(table.to_string(index=False, na_rep="", float_format="{:.4g}".format), soft_wrap=True)
 
 
 def check(module: str) -> int:

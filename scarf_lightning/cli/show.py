@@ -55,7 +55,7 @@ class Terminal:
         """Show the progress of cells while the block runs; a cell that trains alone shows its own.
 
         Args:
-            is_told: whether it is told how far cells are. Otherwise it looks for itself.
+            is_told: whether the run reports each cell that has ended. Otherwise the display looks at the store.
         """
         if cells[0].is_alone:
             return nullcontext(lambda _: None)
@@ -124,10 +124,10 @@ def _title(answers: "Answers", cells: Sequence[Cell], n_skipped: int) -> str:
     if len(cells) > 1:
         trials = shared_trials(answers.results)
         return f"{len(cells)} cells of {shared}" + (f"; {counted(trials, 'trial')} each" if trials else "")
-    # The fingerprint is the name of the cell's folder, for whoever looks for its files.
+    # The fingerprint is the name of the cell's folder, by which its files are found.
     folder = cells[0].folder
-    named = f" ({folder.name})" if folder is not None and cells[0].stored.rows else ""
-    return shared + (" (finished already)" if n_skipped else named)
+    suffix = f" ({folder.name})" if folder is not None and cells[0].stored.rows else ""
+    return shared + (" (finished already)" if n_skipped else suffix)
 
 
 def _show_table(answers: "Answers", first: Cell) -> None:
@@ -157,7 +157,7 @@ class SweepProgress:
 
     @contextmanager
     def shown(self, *, is_told: bool) -> Iterator[Tell]:
-        """Show progress while the block runs; watch the store unless it ``is_told`` of every cell."""
+        """Show progress while the block runs. Watch the store, unless ``is_told``."""
         # Jobs of a launcher say nothing, and this thread waits for them.
         watching = threading.Thread(target=self._watch, daemon=True)
         with self._bar if self._console.is_terminal else nullcontext():
@@ -189,10 +189,10 @@ class SweepProgress:
 
     def _watch(self) -> None:
         while not self._ended.is_set():
-            started = time.monotonic()
+            start = time.monotonic()
             self.look([cell for cell in self._cells if cell.state is not State.FINISHED])
             # A look at thousands of cells takes long, so the next one waits in proportion.
-            self._ended.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
+            self._ended.wait(max(1.0, (time.monotonic() - start) / BUSY_AT_MOST))
 
 
 def title(results: "CellResults", names: Iterable[str]) -> str:
@@ -200,14 +200,14 @@ def title(results: "CellResults", names: Iterable[str]) -> str:
     shared = []
     for name in dict.fromkeys((*LEADING, *names)):
         # A cell that does not use an option shares it with those that do.
-        used = [row[name] for row in results.rows.values() if row.get(name) is not None]
-        if len(set(map(text_of, used))) == 1:
-            shared.append(override(name, used[0]))
+        values = [row[name] for row in results.rows.values() if row.get(name) is not None]
+        if len(set(map(text_of, values))) == 1:
+            shared.append(override(name, values[0]))
     return ", ".join(shared)
 
 
-def cell_table(results: "CellResults", chosen: Metric) -> Table:
-    """Each metric of the only cell over its trials, the chosen one first, then epochs and seconds."""
+def cell_table(results: "CellResults", leading_metric: Metric) -> Table:
+    """Each metric of the only cell over its trials, the leading one first, then epochs and seconds."""
     from ..reporting.cell_results import PHASES
 
     table = Table(box=box.SIMPLE_HEAD)
@@ -215,8 +215,8 @@ def cell_table(results: "CellResults", chosen: Metric) -> Table:
         table.add_column(heading, justify="right" if heading else "left")
     (cell,) = results.rows
     trials = results.trials
-    # The sort is stable: behind the chosen metric, the others keep their usual order.
-    for metric in sorted(metrics(), key=lambda metric: metric != chosen):
+    # The sort is stable: behind the leading metric, the others keep their usual order.
+    for metric in sorted(metrics(), key=lambda metric: metric != leading_metric):
         if n := trials[metric.name].count():
             table.add_row(metric.label, *_in_words(results, cell, metric), str(n))
     # Means are those of the other trials, so a reader must see how many are missing from them.
@@ -231,7 +231,7 @@ def cell_table(results: "CellResults", chosen: Metric) -> Table:
     return table
 
 
-def sweep_table(results: "CellResults", chosen: Metric) -> Table:
+def sweep_table(results: "CellResults", leading_metric: Metric) -> Table:
     """A line for each cell: the options in which the cells differ, then what came out.
 
     `title` and `shared_trials` give what all cells have in common. Columns without a value are left out, as the epochs
@@ -247,34 +247,34 @@ def sweep_table(results: "CellResults", chosen: Metric) -> Table:
             options.append({"options": setting_name(row, columns)})
         else:
             options.append({name: "" if row.get(name) is None else text_of(row[name]) for name in columns})
-        outcomes.append(_outcome(results, cell, chosen))
+        outcomes.append(_outcome(results, cell, leading_metric))
     # The sentence above the table says how many trials each cell has.
     if shared_trials(results) is not None:
         for outcome in outcomes:
             del outcome["trials"]
-    filled = [name for name in outcomes[0] if {outcome[name] for outcome in outcomes} - {"", UNKNOWN}]
+    headings = [name for name in outcomes[0] if {outcome[name] for outcome in outcomes} - {"", UNKNOWN}]
     # Two blanks between columns in place of three, so that the table of an ablation fits 80 characters.
     padding = 0, 1, 0, 0 if screen().width < NARROW else 1
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding)
     for name in options[0]:
         table.add_column(name, overflow="fold")
-    for name in filled:
+    for name in headings:
         table.add_column(name, justify="right", overflow="fold", no_wrap=name == INTERVAL)
     for option, outcome in zip(options, outcomes, strict=True):
-        table.add_row(*option.values(), *(outcome[name] for name in filled))
+        table.add_row(*option.values(), *(outcome[name] for name in headings))
     return table
 
 
-def _outcome(results: "CellResults", cell: int, chosen: Metric) -> dict[str, str]:
+def _outcome(results: "CellResults", cell: int, leading_metric: Metric) -> dict[str, str]:
     """What came out of a cell, by the headings of its columns."""
     from ..reporting.cell_results import PHASES, SECONDS
 
     trials = results.trials_of(cell)
-    mean, interval = _in_words(results, cell, chosen)
+    mean, interval = _in_words(results, cell, leading_metric)
     n_diverged = trials["diverged"].sum()
     outcome = {
         "trials": f"{len(trials)}, {n_diverged} diverged" if n_diverged else str(len(trials)),
-        chosen.label: mean if len(trials) else "not finished",
+        leading_metric.label: mean if len(trials) else "not finished",
         INTERVAL: interval,
     }
     for phase in PHASES:
