@@ -7,7 +7,7 @@ While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name 
 - A claim that is too old, is stamped in the future, or whose process is known to be dead is taken over by renaming the
   file. The file carries the holder's name, so of several processes one succeeds, and a claim that was made in the
   meantime is never hit.
-- A file that no process of ours made, such as a file manager's, is judged by its age alone.
+- For a file of another program, such as a file manager, its age alone counts.
 """
 
 import errno
@@ -110,16 +110,16 @@ def claim(folder: Path, *, waits: bool = False) -> Iterator[Claim | None]:
             yield Claim(folder, path.name)
             return
     token = _token()
-    held = Claim(folder, token)
+    new_claim = Claim(folder, token)
     _held.add(token)
     try:
-        while not (acquired := _create(folder, token) or _take_over(folder, token)) and waits:
+        while not (is_acquired := _create(folder, token) or _take_over(folder, token)) and waits:
             time.sleep(LOOK_EVERY)
-        if acquired:
-            held.keep()
-        yield held if acquired else None
+        if is_acquired:
+            new_claim.keep()
+        yield new_claim if is_acquired else None
     finally:
-        surely(held.release)
+        surely(new_claim.release)
         _held.discard(token)
 
 
@@ -127,7 +127,7 @@ def work_under_claims_of(parent: int) -> None:
     """Let this process, a worker, train what the process of this number has claimed. It checks those claims, and
     neither renews nor releases them."""
     global _run
-    _run = f"{parent}.{_started(parent)}.{_process_space()}."
+    _run = f"{parent}.{_start_time(parent)}.{_process_space()}."
 
 
 def give_back(folder: Path) -> None:
@@ -158,12 +158,12 @@ def folder_time(folder: Path) -> float:
 def _create(folder: Path, token: str) -> bool:
     """Make a claim. True if there was none."""
     folder.mkdir(parents=True, exist_ok=True)
-    with temporary(folder / FOLDER) as prepared:
-        prepared.mkdir()
-        (prepared / token).touch()
+    with temporary(folder / FOLDER) as draft:
+        draft.mkdir()
+        (draft / token).touch()
         # A folder cannot be renamed to one that holds a file, so of several processes one succeeds.
         try:
-            prepared.rename(folder / FOLDER)
+            draft.rename(folder / FOLDER)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
@@ -173,7 +173,7 @@ def _create(folder: Path, token: str) -> bool:
 
 
 def _take_over(folder: Path, token: str) -> bool:
-    """Take over a claim that nobody renews. True if there was one, and this process got it."""
+    """Take over a claim that is not renewed. True if there was one, and this process got it."""
     now, paths = folder_time(folder), _tokens(folder)
     if not paths or not all(_is_stale(path, now) for path in paths):
         return False
@@ -222,7 +222,7 @@ def _token() -> str:
     """The name of a holder: process number, start, the space that counts process numbers, and a random name."""
     pid = os.getpid()
     # One process may claim a folder again, so its name and start are not enough.
-    return f"{pid}.{_started(pid) or 'unknown'}.{_process_space()}.{uuid4().hex[:8]}"
+    return f"{pid}.{_start_time(pid) or 'unknown'}.{_process_space()}.{uuid4().hex[:8]}"
 
 
 def _is_dead(token: str) -> bool:
@@ -231,8 +231,8 @@ def _is_dead(token: str) -> bool:
     # Another machine, or a container in this one, has other process numbers.
     if holder is None or holder["space"] != _process_space() or holder["space"] == "unknown":
         return False
-    pid, started = int(holder["pid"]), holder["started"]
-    if pid == os.getpid() and started == _started(pid):
+    pid, start = int(holder["pid"]), holder["started"]
+    if pid == os.getpid() and start == _start_time(pid):
         return token not in _held
     # Signal 0 is not sent, and tells whether there is such a process.
     try:
@@ -243,10 +243,10 @@ def _is_dead(token: str) -> bool:
         # It runs as another user.
         return False
     # The system gives numbers of ended processes to new ones.
-    return _started(pid) not in (started, None)
+    return _start_time(pid) not in (start, None)
 
 
-def _started(pid: int) -> str | None:
+def _start_time(pid: int) -> str | None:
     """When a process started, in ticks since boot; "ended" if only its parent has not noticed, None if unknown."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")

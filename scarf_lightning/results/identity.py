@@ -27,24 +27,24 @@ PLAIN_WORD = re.compile(r"""[^,'"\\\[\]]+""")
 """A word in a list that needs no quotes."""
 
 
-def identity(config: Config, used: Sequence[UsedOption], data_hash: str) -> Row:
+def identity(config: Config, options: Sequence[UsedOption], data_hash: str) -> Row:
     """The fields that decide the numbers of a cell, or of its pre-training, on the data of this hash: science, data,
     plugins of which they use something, and the options that differ from their defaults.
 
     Args:
-        used: the options that decide them, see `used_options` and `pretraining_options`.
+        options: the options that decide them, see `used_options` and `pretraining_options`.
     """
     fields: Row = {"science": SCIENCE_VERSION, "data": data_hash}
     if config.plugins:
-        watched = [each.value for each in used if each.name == "finetune.metric"]
+        watched_metrics = [each.value for each in options if each.name == "finetune.metric"]
         code = [
-            *(each.own for each in used if each.own),
-            *(metric.function for metric in metrics() if metric.name in watched),
+            *(each.own for each in options if each.own),
+            *(metric.function for metric in metrics() if metric.name in watched_metrics),
         ]
         # A plugin of which nothing is used decides nothing.
         if hashes := plugin_hashes(config.plugins, code):
             fields["plugins"] = hashes
-    for each in used:
+    for each in options:
         # Defaults are left out, so that an option that is added later changes no identity.
         if each.differs:
             fields[each.name] = _plain(each.value)

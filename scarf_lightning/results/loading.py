@@ -121,8 +121,10 @@ class StoredTrial:
         """The trials of a stack, whose arrays are ``(T, ...)``."""
         trials = []
         for t, row in enumerate(rows):
-            vectors, own = ({name: array[t] for name, array in all_.items()} for all_ in (preprocessing, weights))
-            trials.append(cls(row, vectors, own))
+            vectors, trial_weights = (
+                {name: array[t] for name, array in all_.items()} for all_ in (preprocessing, weights)
+            )
+            trials.append(cls(row, vectors, trial_weights))
         return trials
 
 
@@ -149,10 +151,10 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     """
     folder = expanded(folder)
     cells: list[tuple[Path, Stored]] = []
-    damaged: Damage = {}
+    damage: Damage = {}
     for place, stored in described_cells(folder, fingerprints):
         _warn(stored)
-        damaged |= stored.damaged
+        damage |= stored.damaged
         if stored.description:
             cells.append((place, stored))
     newest, sentences = newest_versions(cells) if fingerprints is None else (cells, [])
@@ -161,11 +163,11 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     rows = list[Row]()
     for _, stored in newest:
         description = stored.description
-        shared = {name: description[name] for name in ("dataset_id", "dataset", "fingerprint")}
-        shared |= {"science": description["identity"].get("science"), **description["options"]}
-        rows += [shared | row for row in stored.in_order]
+        common = {name: description[name] for name in ("dataset_id", "dataset", "fingerprint")}
+        common |= {"science": description["identity"].get("science"), **description["options"]}
+        rows += [common | row for row in stored.in_order]
     if not rows:
-        raise no_results(folder, damaged, sentences)
+        raise no_results(folder, damage, sentences)
     return _as_table(with_reading(rows), AXES)
 
 
@@ -177,22 +179,22 @@ def described_cells(folder: Path, fingerprints: Iterable[str] | None = None) -> 
     Raises:
         UsageError: no such cell, or the folder cannot be read.
     """
-    known = _fingerprints(folder)
-    for fingerprint in known if fingerprints is None else fingerprints:
-        if fingerprint not in known:
+    names = _fingerprints(folder)
+    for fingerprint in names if fingerprints is None else fingerprints:
+        if fingerprint not in names:
             raise _no_cell(folder / fingerprint)
         stored = read_cell(folder / fingerprint)
         if stored.description or stored.damaged:
             yield folder / fingerprint, stored
 
 
-def no_results(folder: Path, damaged: Damage, others: Sequence[str] = ()) -> UsageError:
-    """The error for a folder without results that can be used: it names what is ``damaged``, if anything is, and has
-    the sentences on ``others`` versions."""
-    if others:
-        return UsageError(f"{folder} holds no results of this version. {others[0]}")
-    if damaged:
-        path, reason = next(iter(damaged.items()))
+def no_results(folder: Path, damage: Damage, sentences: Sequence[str] = ()) -> UsageError:
+    """The error for a folder without results that can be used: it names the first of the ``damage``, if there is any;
+    ``sentences`` are on cells of other versions."""
+    if sentences:
+        return UsageError(f"{folder} holds no results of this version. {sentences[0]}")
+    if damage:
+        path, reason = next(iter(damage.items()))
         return UsageError(f"{folder} holds no results that can be used: {path}: {reason}.")
     return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
 
@@ -224,7 +226,7 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
         try:
             weights = read_file(stack, table, WEIGHTS, load) if WEIGHTS in table["files"] else {}
             of_stack = StoredTrial.of_stack(table["trials"], read_file(stack, table, PREPROCESSING, load), weights)
-        # Its arrays are of fewer trials.
+        # An IndexError: its arrays have fewer trials.
         except (DamagedRecordError, IndexError) as error:
             raise UsageError(f"{stack} cannot be used: {error}.") from error
         # The first record of a trial counts.
@@ -380,12 +382,12 @@ def _written_last(cells: Cells, field: str, thing: Callable[[Stored], str]) -> C
 
 def _question(stored: Stored) -> str:
     """The question that a dataset poses: its target, and the columns by which its rows are read and split."""
-    described, config = stored.description, stored.description["config"]
+    description, config = stored.description, stored.description["config"]
     # Cells that differ in a column of reading are different cells, and no versions of one.
-    reading = {name: value for name, value in described["options"].items() if name.startswith("dataset.")}
-    named = [described.get(name) for name in ("dataset", "dataset_id", "source")]
+    reading = {name: value for name, value in description["options"].items() if name.startswith("dataset.")}
+    origin = [description.get(name) for name in ("dataset", "dataset_id", "source")]
     split = [config.get("split", {}).get(option) for option in OF_A_SPLIT]
-    return _text([named, config.get("dataset", {}).get("target"), stored.target.name, reading, split])
+    return _text([origin, config.get("dataset", {}).get("target"), stored.target.name, reading, split])
 
 
 def _options(stored: Stored) -> str:
@@ -407,8 +409,8 @@ def few_steps_note(cells: Sequence[Sequence[Fields]]) -> list[str]:
     for phase in LONGER:
         medians, column = [], f"{phase}_steps"
         for rows in cells:
-            if made := [row[column] for row in rows if row.get(column) is not None]:
-                medians.append(median(made))
+            if steps := [row[column] for row in rows if row.get(column) is not None]:
+                medians.append(median(steps))
         if medians and min(medians) < FEW_STEPS:
             few[phase] = f"{min(medians):g} optimiser steps in {phase}"
     sentence = (

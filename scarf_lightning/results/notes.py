@@ -129,7 +129,7 @@ def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
 
 
 def read_failure(results: Path, key: str) -> Failure | None:
-    """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so."""
+    """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure names it."""
     path = _note(results, "failures", key)
     try:
         return fields_of(Failure, read_sealed(path))

@@ -87,27 +87,27 @@ class PretrainingStore(Store):
         from safetensors.numpy import load
 
         refuse_links(self.folder, self.records)
-        loaded = {}
+        by_number = {}
         for trial in trials:
             place = self._place(trial)
             try:
-                contents, trained = self._contents(trial)
-                loaded[trial] = replace(trained, weights=read_file(place, contents, WEIGHTS, load))
+                contents, record = self._contents(trial)
+                by_number[trial] = replace(record, weights=read_file(place, contents, WEIGHTS, load))
                 # The trials that were used last are evicted last.
                 os.utime(place, follow_symlinks=False)
             except FileNotFoundError:
                 continue
             except DamagedRecordError as error:
                 warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
-        return loaded
+        return by_number
 
-    def add(self, trained: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
+    def add(self, trials: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
         """Keep these trials, and evict the least recently used trials of any pre-training until all fit.
 
         If the ``claim`` was lost, none are kept: the process that took it over trains the same trials.
         """
         with suppress(LostClaimError):
-            for each in trained:
+            for each in trials:
                 place, values = self._place(each.trial), dict(vars(each))
                 files = {WEIGHTS: as_safetensors(values.pop("weights"))}
                 try:
@@ -120,15 +120,15 @@ class PretrainingStore(Store):
 
     def damage(self) -> Damage:
         """As of `Store`."""
-        damaged = {}
+        damage = {}
         for path in self.records.glob(TRIAL):
             # Another process may just have evicted it.
             with suppress(FileNotFoundError):
                 try:
                     self._contents(int(path.name), hashes=True)
                 except DamagedRecordError as error:
-                    damaged[path] = str(error)
-        return damaged
+                    damage[path] = str(error)
+        return damage
 
     def _place(self, trial: int) -> Path:
         """The folder of a trial."""
@@ -162,7 +162,7 @@ def evict(results: Path, max_gb: float) -> None:
     for _, size, trial in sorted(uses):
         if total <= max_gb * GIGABYTE:
             break
-        # It gets another name first, so that nobody reads half of it.
+        # It gets another name first, so that no process reads half of it.
         with temporary(trial) as gone, suppress(FileNotFoundError):
             trial.rename(gone)
         total -= size

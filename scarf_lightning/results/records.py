@@ -5,8 +5,8 @@ that the record belongs to, the size and SHA-256 of every other file, and a SHA-
 short, a flipped bit, a file of another cell and a file of another version are recognised.
 
 - `read_file` checks the hash of the bytes that it returns.
-- `read_record` says whether a record is whole, for instance to skip a finished cell. It checks the hash of every file
-  except weights and predictions, the only large ones, whose sizes it checks unless it is asked for more.
+- `read_record` checks that a record is whole, for instance to skip a finished cell. It checks the hash of every file
+  except weights and predictions, the only large ones. Of these it checks the sizes, and the hashes on request.
 
 A hash says that a file is what somebody wrote, not that this package did. So every file is read within limits: the
 sizes that the table of contents gives, names of files in the record's own folder, values of the expected types and
@@ -54,10 +54,10 @@ class OtherVersionError(DamagedRecordError):
 
 
 @contextmanager
-def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iterator[Path]:
+def whole_folder(target: Path, check: Callable[[], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside ``target`` that takes its name once everything in it has reached the disk.
 
-    After an exception it is removed, and ``target`` does not appear. ``before`` is called last and may raise one too.
+    After an exception it is removed, and ``target`` does not appear. ``check`` is called last and may raise one too.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with temporary(target) as folder:
@@ -66,8 +66,8 @@ def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iter
         for path in folder.iterdir():
             _sync(path)
         _sync(folder)
-        if before is not None:
-            before()
+        if check is not None:
+            check()
         folder.rename(target)
     _sync(target.parent)
 
@@ -203,15 +203,15 @@ def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
     """
     refuse_links(results / SET_ASIDE)
     place = results / SET_ASIDE / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid4().hex[:4]}"
-    named = ", ".join(str(path.relative_to(results)) for path in paths)
-    write_whole(place / "reason.txt", f"{named}: {reason}\n")
+    names = ", ".join(str(path.relative_to(results)) for path in paths)
+    write_whole(place / "reason.txt", f"{names}: {reason}\n")
     for path in paths:
         target = place / path.relative_to(results)
         target.parent.mkdir(parents=True, exist_ok=True)
         # Another process may just have set it aside.
         with suppress(FileNotFoundError):
             path.rename(target)
-    return f"{named} is set aside in {place}: {reason}."
+    return f"{names} is set aside in {place}: {reason}."
 
 
 def remove_unfinished(folder: Path, now: float) -> None:
@@ -327,7 +327,7 @@ def read_sealed(path: Path) -> Row:
         is_sealed = seal == _seal(content)
     except (ValueError, RecursionError) as error:
         raise DamagedRecordError(f"{path.name} is torn") from error
-    # A file of an unknown schema may be sealed in another way; its reader says which schema it has.
+    # A file of an unknown schema may be sealed in another way. Its reader refuses it and names the schema.
     if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
         raise DamagedRecordError(f"{path.name} is damaged")
     return content
@@ -355,9 +355,9 @@ def write_record(
         LostClaimError: another process has taken the claim over; nothing is kept.
     """
     table = sealed(table_of(files, fingerprint) | values)
-    with whole_folder(folder, claim.check if claim else None) as unfinished:
+    with whole_folder(folder, claim.check if claim else None) as draft:
         for name, content in {**files, contents: table.encode()}.items():
-            (unfinished / name).write_bytes(content)
+            (draft / name).write_bytes(content)
 
 
 def table_of(files: Files, fingerprint: str) -> Row:
@@ -440,8 +440,8 @@ def fields_of(kind: type[T], content: Row) -> T:
         DamagedRecordError: one of them is missing, or of another type.
     """
     names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    own: T = parsed(kind, {name: value for name, value in content.items() if name in names}, "it")
-    return own
+    record: T = parsed(kind, {name: value for name, value in content.items() if name in names}, "it")
+    return record
 
 
 def record_folders(parent: Path) -> list[Path]:

@@ -95,7 +95,7 @@ VALUES: dict[str | None, set[type]] = {
     "object": {str, NoneType},
     None: {bool, int, float, str, NoneType},
 }
-"""The types of the values that a file holds of them, and of any other column; null stands for a missing one."""
+"""The types of their values in a file, and of the values of any other column; null is a missing one."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ class Predictions:
 
     def frame(self) -> "pd.DataFrame":
         """As they are kept: ``trial, row`` and the target's columns."""
-        packed = self.target.packed(self.labels, self.values)
-        return packed.assign(trial=np.int32(self.trial), row=self.rows.astype(np.int32))
+        columns = self.target.packed(self.labels, self.values)
+        return columns.assign(trial=np.int32(self.trial), row=self.rows.astype(np.int32))
 
     @classmethod
     def of(cls, frame: "pd.DataFrame", target: Target) -> "list[Predictions]":
@@ -135,11 +135,11 @@ class Predictions:
             ValueError: labels or predictions are not of the target.
         """
         predictions = []
-        for _, own in frame.groupby("trial", sort=False):
-            trials, rows = (own[name].to_numpy(dtype=np.int64) for name in ("trial", "row"))
+        for _, trial_frame in frame.groupby("trial", sort=False):
+            trials, rows = (trial_frame[name].to_numpy(dtype=np.int64) for name in ("trial", "row"))
             if (rows < 0).any():
                 raise ValueError("a row is out of range")
-            labels, values = target.unpacked(own.drop(columns=["trial", "row"]))
+            labels, values = target.unpacked(trial_frame.drop(columns=["trial", "row"]))
             predictions.append(cls(int(trials[0]), rows, labels, values, target))
         return predictions
 
@@ -209,7 +209,7 @@ class Stored:
     written: str = ""
 
     def kept(self, file: str) -> list[bool]:
-        """Tell of each stack whether it has kept a file, such as weights."""
+        """For each stack, whether it has kept a file, such as weights."""
         return [file in table["files"] for table in self.stacks.values()]
 
     @property
@@ -247,7 +247,7 @@ class Store(ABC):
         """The right to add records; None while another process has it, or ``waits`` until it is free."""
         refuse_links(self.records)
         with claim(self.folder, waits=waits) as held:
-            # Who holds the claim is alone here: what others left unfinished is waste.
+            # No other process writes here under this claim, so unfinished folders are waste.
             if held is not None:
                 now = folder_time(self.folder)
                 for folder in (self.folder, self.records):
@@ -289,8 +289,8 @@ class CellStore(Store):
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not finished."""
-        finished = read_cell(self.folder).rows
-        return [trial for trial in trials if trial not in finished]
+        rows = read_cell(self.folder).rows
+        return [trial for trial in trials if trial not in rows]
 
     def damage(self) -> Damage:
         """As of `Store`, with the hashes of large files."""
@@ -320,7 +320,7 @@ class CellStore(Store):
 
         rows = [{name: _json_value(value) for name, value in row.items()} for row in record.rows]
         values = {"trials": rows, "written": datetime.now(UTC).isoformat()}
-        # A cell without networks has no curves, whose file has its columns all the same.
+        # A cell without networks has no curves. Their file still has its columns.
         frames = {CURVES: pd.DataFrame(list(record.curves), columns=None if record.curves else list(CURVE))}
         if record.predictions:
             frames[PREDICTIONS] = pd.concat([each.frame() for each in record.predictions])
@@ -358,7 +358,7 @@ def read_cell(cell: Path, *, hashes: bool = False) -> Stored:
             # Another process has just set it aside.
             continue
         stored.stacks[stack] = table
-        # By the clock of the machine that trained it, if the record says so.
+        # The time is by the clock of the machine that trained it, and missing in some records.
         stored.written = max(stored.written, str(table.get("written", "")))
         for row in table["trials"]:
             stored.rows.setdefault(row["trial"], row)

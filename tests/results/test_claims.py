@@ -95,7 +95,7 @@ def process_that_another_followed() -> str:
 def living_process() -> str:
     """The token of a process of this machine that lives: the one that started this one."""
     parent = os.getppid()
-    return f"{parent}.{module._started(parent)}.{module._process_space()}.deadbeef"
+    return f"{parent}.{module._start_time(parent)}.{module._process_space()}.deadbeef"
 
 
 def refuse(*_: object) -> None:
