@@ -52,7 +52,7 @@ class Columns:
         for column in columns:
             n_categories.append(column.n_indicators)
             gaps.append(column.adds_gap_column)
-        # An empty tuple stands for a table whose gaps are not shown.
+        # An empty tuple means that the table shows no gaps.
         return cls(tuple(n_categories), tuple(gaps) if any(gaps) else ())
 
     @property
@@ -190,8 +190,8 @@ class Rates(NamedTuple):
 
 def rates_of(module: nn.Module, name: str) -> Rates:
     """The factors of a module's own parameter."""
-    own: Mapping[str, Rates] = getattr(module, "rates", {})
-    return own.get(name, Rates())
+    rates: Mapping[str, Rates] = getattr(module, "rates", {})
+    return rates.get(name, Rates())
 
 
 def is_weight(module: nn.Module, name: str) -> bool:
@@ -309,19 +309,19 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         rate = self.rate * self.share
-        # A tensor is not asked for its value: the host would wait for it.
+        # A tensor's value is not read here, because the host would wait for it.
         is_off = self.rate == 0 if isinstance(rate, Tensor) else rate == 0
         if not self.training or is_off:
             return x
         if self.random is None:
             return F.dropout(x, float(rate))
-        kept = _Kept.apply(x, rate, self.random)  # type: ignore[no-untyped-call]
+        mask = _KeepMask.apply(x, rate, self.random)  # type: ignore[no-untyped-call]
         # The mean of a unit is what it is without dropout, so that evaluation scales nothing.
-        scaled = x / (1 - rate)
-        return torch.where(kept, scaled, 0.0)
+        scaled_units = x / (1 - rate)
+        return torch.where(mask, scaled_units, 0.0)
 
 
-class _Kept(torch.autograd.Function):
+class _KeepMask(torch.autograd.Function):
     """Mask of the units that stay. Its vmap rule sees the whole stack, so each trial draws from its own stream."""
 
     @staticmethod
@@ -377,17 +377,17 @@ class BatchNorm(nn.Module):
         variance = centred.square().sum(dim=-2, keepdim=True) / n
         with torch.no_grad():
             # As `torch.nn.BatchNorm1d`, which normalises by the biased variance and tracks the unbiased one.
-            unbiased = variance * (n / max(n - 1, 1))
+            unbiased_variance = variance * (n / max(n - 1, 1))
             self._track(self.mean, mean)
-            self._track(self.variance, unbiased)
+            self._track(self.variance, unbiased_variance)
         factor = self.weight * torch.rsqrt(variance + self.epsilon)
         return centred * factor + self.bias
 
-    def _track(self, tracked: Tensor, value: Tensor) -> None:
+    def _track(self, statistic: Tensor, batch_statistic: Tensor) -> None:
         """Move a tracked statistic ``(width,)`` towards that of a batch, ``(..., 1, width)``."""
         # In a stack a trial has its own layer, so any leading axes are further rows.
-        batch_mean = value.flatten(0, -2).mean(dim=0)
-        tracked.mul_(1 - self.momentum).add_(self.momentum * batch_mean)
+        batch_mean = batch_statistic.flatten(0, -2).mean(dim=0)
+        statistic.mul_(1 - self.momentum).add_(self.momentum * batch_mean)
 
 
 class ReLUNetwork(nn.Module):
@@ -432,19 +432,19 @@ def initialise(module: nn.Module, scheme: str, random: torch.Generator) -> None:
     for layer in module.modules():
         if not isinstance(layer, nn.Linear):
             continue
-        weight, bias = _drawn(layer.in_features, layer.out_features, scheme, random)
+        weight, bias = _draw_weights(layer.in_features, layer.out_features, scheme, random)
         # torch keeps weights as (n_out, n_in).
         layer.weight.copy_(weight.T)
         if layer.bias is not None:
             layer.bias.copy_(bias)
 
 
-def _drawn(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple[Tensor, Tensor]:
+def _draw_weights(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple[Tensor, Tensor]:
     """Weight ``(n_in, n_out)`` and bias ``(n_out,)``, float32 whatever the default dtype is."""
     kind, _, shape = scheme.partition("_")
     if shape == "normal":
         variance = {"glorot": 2 / (n_in + n_out), "he": 2 / n_in}[kind]
-        # The cut takes the tails away, so what is cut must be wider than what is wanted.
+        # The cut takes the tails away, so the distribution before it must be wider.
         deviation = math.sqrt(variance) / DEVIATION_AFTER_CUT
         weight = torch.empty(n_in, n_out, dtype=torch.float32)
         nn.init.trunc_normal_(weight, std=deviation, a=-2 * deviation, b=2 * deviation, generator=random)

@@ -66,20 +66,20 @@ class WithNumericEmbeddings(nn.Module):
         super().__init__()
         # The gaps of numbers are among the others: 0 or 1, like the columns of a category.
         numeric = set(columns.numeric)
-        others = []
+        other_columns = []
         for column in range(columns.n_encoded):
             if column not in numeric:
-                others.append(column)
+                other_columns.append(column)
         self.numeric = SomeColumns(columns.numeric)
-        self.others = SomeColumns(others)
+        self.others = SomeColumns(other_columns)
         self.embedding = embedding
         self.network = network
 
     def forward(self, x: Tensor) -> Tensor:
         parts = []
         if self.numeric:
-            embedded = self.embedding(self.numeric(x))
-            parts.append(embedded.flatten(-2))
+            embeddings = self.embedding(self.numeric(x))
+            parts.append(embeddings.flatten(-2))
         if self.others:
             parts.append(self.others(x))
         out: Tensor = self.network(torch.cat(parts, dim=-1))
@@ -191,10 +191,10 @@ class PiecewiseLinear(nn.Module):
         place = torch.arange(bins + 1, device=x.device) * (len(x) - 1)
         below = place // bins
         above = (below + 1).clamp_max(len(x) - 1)
-        ordered = x.to(self.start).sort(dim=0).values
-        remainder = (place % bins).to(ordered)
+        sorted_numbers = x.to(self.start).sort(dim=0).values
+        remainder = (place % bins).to(sorted_numbers)
         share = (remainder / bins).unsqueeze(-1)
-        edges = torch.lerp(ordered[below], ordered[above], share)
+        edges = torch.lerp(sorted_numbers[below], sorted_numbers[above], share)
         # Equal quantiles, as of a feature that is mostly 0, would enclose bins of no width.
         self._set([torch.unique(feature) for feature in edges.T])
 
@@ -205,13 +205,13 @@ class PiecewiseLinear(nn.Module):
         self.size.fill_(math.inf)
         self.lowest.zero_()
         self.highest.fill_(1)
-        for feature, own in enumerate(edges):
-            bins = len(own) - 1
+        for feature, feature_edges in enumerate(edges):
+            bins = len(feature_edges) - 1
             # A constant feature has one edge, and carries no information.
             if bins == 0:
                 continue
-            self.start[feature, :bins] = own[:-1]
-            self.size[feature, :bins] = own.diff()
+            self.start[feature, :bins] = feature_edges[:-1]
+            self.size[feature, :bins] = feature_edges.diff()
             # Only these two bins go on beyond their edges; the others stay at 0 and 1.
             self.lowest[feature, 0] = -math.inf
             self.highest[feature, bins - 1] = math.inf

@@ -1,6 +1,6 @@
 """RealMLP: a network of well-chosen parts (Holzmüller, Grinsztajn and Steinwart 2024, arXiv:2407.04491).
 
-What of RealMLP is a network, and what a recipe:
+The parts of RealMLP that are a network, and those that are a recipe:
 
 - The network is here: the encoding of binary categories and of those with many values, the PBLD embedding of numbers,
   the scaling layer, the linear layers in the neural tangent parametrisation, the activations with a learned strength,
@@ -58,8 +58,8 @@ def mish(x: Tensor) -> Tensor:
     tensor([0.8651])
     """
     exponential = x.clamp_max(LARGEST_EXPONENT).exp()
-    grown = exponential * (exponential + 2)
-    return x * (grown / (grown + 2))
+    product = exponential * (exponential + 2)
+    return x * (product / (product + 2))
 
 
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"selu": selu, "mish": mish}
@@ -145,8 +145,8 @@ class NTKLinear(nn.Module):
         # Exponential numbers divided by their sum are uniform on the simplex.
         shares = torch.empty(SIMPLEX, n_out).exponential_()
         weights = (shares / shares.sum(dim=0)).to(x)
-        chosen = outputs.gather(0, rows.to(x.device))
-        means = (chosen * weights).sum(dim=0)
+        samples = outputs.gather(0, rows.to(x.device))
+        means = (samples * weights).sum(dim=0)
         self.bias.copy_(-means)
 
     @torch.no_grad()
@@ -197,10 +197,10 @@ class PBLD(nn.Module):
         turns = 2 * math.pi * self.frequency
         waves = (features * turns + self.phase).cos()
         waves, weight = without_ones(waves, self.weight)
-        n_learned = self.shift.shape[-1]
-        learned = (waves @ weight)[..., :n_learned] + self.shift
+        n_components = self.shift.shape[-1]
+        components = (waves @ weight)[..., :n_components] + self.shift
         # Rows come before features again, whose components are side by side.
-        embeddings = learned.transpose(-3, -2).flatten(-2)
+        embeddings = components.transpose(-3, -2).flatten(-2)
         return torch.cat([embeddings, x], dim=-1)
 
 
@@ -426,7 +426,7 @@ class RealMLP(Network):
         return nn.Sequential(*layers)
 
     def prepare(self, module: nn.Module, rows: Tensor) -> None:
-        inputs, *others = module.children()
+        inputs, *layers = module.children()
         assert isinstance(inputs, RealMLPInput)
         x = rows.to(next(module.parameters()))
         inputs.fit(x)
@@ -436,7 +436,7 @@ class RealMLP(Network):
         with torch.no_grad():
             x = inputs(x)
             # Initial weights look at the rows that a layer gets, so layer by layer.
-            for layer in others:
+            for layer in layers:
                 if isinstance(layer, NTKLinear):
                     self._initialise(layer, x)
                 x = layer(x)
@@ -457,9 +457,9 @@ class RealMLP(Network):
 
     def prepare_head(self, head: nn.Module, embeddings: Tensor, targets: Tensor) -> None:
         x = embeddings
-        *hidden, last = [layer for layer in head.modules() if isinstance(layer, NTKLinear)]
+        *hidden_layers, last = [layer for layer in head.modules() if isinstance(layer, NTKLinear)]
         # As the head computes them, without its dropout.
-        for layer in hidden:
+        for layer in hidden_layers:
             self._initialise(layer, x)
             x = layer(x).relu()
         if self.initial == "rows":

@@ -34,8 +34,8 @@ class Residual(Network):
 
     def dropouts(self, rate: float | None) -> tuple[Dropout, Dropout]:
         """A block's layers of hidden and of residual dropout; ``rate`` is that of ``method=dropout``."""
-        hidden = self.hidden_dropout if rate is None else rate
-        return Dropout(hidden), Dropout(self.residual_dropout)
+        hidden_rate = self.hidden_dropout if rate is None else rate
+        return Dropout(hidden_rate), Dropout(self.residual_dropout)
 
 
 class ResNetBlock(nn.Module):
@@ -154,12 +154,12 @@ class Attention(nn.Module):
         key = self._split_heads(self.key(keys))
         value = self._split_heads(self.value(keys))
         # Scaled by the root of a head's width, or the softmax would be sharper the wider the head is.
-        scaled = query / math.sqrt(query.shape[-1])
-        weights = (scaled @ key.mT).softmax(dim=-1)
+        scaled_query = query / math.sqrt(query.shape[-1])
+        weights = (scaled_query @ key.mT).softmax(dim=-1)
         # Written out, because a fused kernel would draw its dropout masks from a stream that all trials share.
-        mixed = self.dropout(weights) @ value
-        side_by_side = mixed.transpose(-2, -3).flatten(-2)
-        out: Tensor = self.out(side_by_side)
+        head_outputs = self.dropout(weights) @ value
+        tokens = head_outputs.transpose(-2, -3).flatten(-2)
+        out: Tensor = self.out(tokens)
         return out
 
     def _split_heads(self, tokens: Tensor) -> Tensor:
@@ -189,9 +189,9 @@ class TransformerBlock(nn.Module):
     def forward(self, x: Tensor, n_queries: int | None = None) -> Tensor:
         tokens = self.attention_norm(x)
         queries = tokens[..., :n_queries, :]
-        attended = self.attention(queries, tokens)
-        # Tokens that ask nothing are looked at by the others, and end here.
-        x = x[..., :n_queries, :] + self.residual_dropout(attended)
+        attention_output = self.attention(queries, tokens)
+        # Tokens without a query serve the others as keys, and end here.
+        x = x[..., :n_queries, :] + self.residual_dropout(attention_output)
         wide = self.widen(self.norm(x))
         linear, gate = wide.chunk(2, dim=-1)
         hidden = self.hidden_dropout(linear * gate.relu())
