@@ -83,7 +83,7 @@ class MethodResult:
 class Method(Options, Supervision, ABC):
     """A supervised phase. It predicts the rows ``stack.data.test`` and never trains on them.
 
-    `run` says which fits there are, and the hooks of `Supervision` what happens in a training step of each.
+    `run` makes the fits, and the hooks of `Supervision` change the training steps of each.
 
     Class variables:
 
@@ -143,8 +143,8 @@ class RaggedMethod(Method):
     """A method whose training sets differ in size by trial, so that each trial is a stack of its own."""
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        alone = [[position] for position in range(len(stack.data.trials))]
-        return MethodResult.join([self.run_one(stack.of(each), phase.of(each)) for each in alone])
+        singles = [[position] for position in range(len(stack.data.trials))]
+        return MethodResult.join([self.run_one(stack.of(positions), phase.of(positions)) for positions in singles])
 
     @abstractmethod
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:

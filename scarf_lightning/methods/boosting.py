@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 USUAL_LEAF = 20
 """The smallest leaf of both libraries. With fewer labels than twice as many, no tree of theirs has a split."""
 USUAL_GROUP = 100
-"""Rows that LightGBM wants for a split by categories."""
+"""Rows that LightGBM needs for a split by categories."""
 SHARE_OF_A_LEAF = 10
 """With few labels a leaf may hold a tenth of them."""
 

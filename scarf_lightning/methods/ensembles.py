@@ -39,7 +39,7 @@ class Bagging(Method):
     def bootstrapped(self, stack: "Stack", member: int) -> "Examples":
         """The rows that a member learns from, of each trial."""
         data = stack.data
-        drawn = bootstrap_samples(stack, member, data.labelled.shape[1])
+        sample = bootstrap_samples(stack, member, data.labelled.shape[1])
         return stack.examples(
-            np.take_along_axis(data.labelled, drawn, axis=1), np.take_along_axis(data.labels, drawn, axis=1)
+            np.take_along_axis(data.labelled, sample, axis=1), np.take_along_axis(data.labels, sample, axis=1)
         )

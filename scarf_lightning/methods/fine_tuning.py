@@ -95,7 +95,7 @@ class Mixup(SingleFitMethod):
 
     def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         x = rows.encoded
-        # Outside a captured step, which cannot ask the host.
+        # Outside a captured step, which cannot wait for the host.
         share = rows.random.outside(lambda: self._share(rows.random, x.dtype))
         partner = rows.random.permutations(x.shape[-2])
         if weights is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..data.preprocessing import Ordinal
 from ..errors import UsageError
 from ..options.option import option
-from .rivals import Floats, Ints, Lesson, Rival, found_class, numbered, typed
+from .rivals import Floats, Ints, Lesson, Rival, find_class, numbered, typed
 
 if TYPE_CHECKING:
     from ..engine.stack import Stack
@@ -41,7 +41,7 @@ class NamedEstimator(Rival):
         super().__post_init__()
         if self.estimator is not None:
             try:
-                found_class(self.estimator)(**(self.options or {}))
+                find_class(self.estimator)(**(self.options or {}))
             except (TypeError, ValueError) as error:
                 raise UsageError(f"{self.estimator} refuses method.options: {error}") from error
 

@@ -41,11 +41,11 @@ class PseudoLabels:
         unlabelled = np.setdiff1d(data.usable[0], labelled)
         return cls(labelled, data.labels[0], unlabelled)
 
-    def add(self, chosen: Bools, labels: Ints) -> None:
-        """Label the ``chosen`` ones of the unlabelled rows, both ``(m,)``."""
-        self.rows = np.concatenate([self.rows, self.unlabelled[chosen]])
-        self.labels = np.concatenate([self.labels, labels[chosen]])
-        self.unlabelled = self.unlabelled[~chosen]
+    def add(self, mask: Bools, labels: Ints) -> None:
+        """Label the unlabelled rows in the ``mask``, both ``(m,)``."""
+        self.rows = np.concatenate([self.rows, self.unlabelled[mask]])
+        self.labels = np.concatenate([self.labels, labels[mask]])
+        self.unlabelled = self.unlabelled[~mask]
 
     def examples(self, stack: "Stack") -> "Examples":
         """The rows to train on, as a stack of one takes them."""
@@ -117,13 +117,13 @@ class TriTrain(PseudoLabelling):
                 fit, classifier = phase.fit(stack, training.examples(stack), self, number=MODELS * iteration + model)
                 earlier.append(fit)
                 predictions.append(stack.predict(classifier, unlabelled[None])[0])
-            # All three predict before any is taught, so their order does not matter.
+            # All three predict before any gets new labels, so their order does not matter.
             for model, training in enumerate(sets):
-                # The other two models teach this one.
+                # The other two models label the rows of this one.
                 one, other = (predictions[m] for m in range(MODELS) if m != model)
                 is_left = np.isin(unlabelled, training.unlabelled)
-                agreed = agreed_labels(one[is_left], other[is_left], self.threshold)
-                training.add(agreed, one[is_left].argmax(axis=1))
+                is_agreed = agreed_labels(one[is_left], other[is_left], self.threshold)
+                training.add(is_agreed, one[is_left].argmax(axis=1))
 
         finals, votes = [], []
         for model, training in enumerate(sets):
@@ -189,10 +189,10 @@ class DeepKNN(RaggedMethod):
         if first.diverged.all():
             return MethodResult.of_fits(stack.predict(classifier, stack.data.test), first)
         logits = stack.outputs(classifier, rows)[0].cpu().numpy()
-        kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.target.n_outputs)
-        if kept.sum() < 2:
-            kept[:] = True
-        examples = stack.examples(rows[:, kept], labels[:, kept])
+        is_kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.target.n_outputs)
+        if is_kept.sum() < 2:
+            is_kept[:] = True
+        examples = stack.examples(rows[:, is_kept], labels[:, is_kept])
         fit, classifier = phase.fit(stack, examples, self)
         return MethodResult.of_fits(stack.predict(classifier, stack.data.test), fit, [first])
 
@@ -211,5 +211,5 @@ def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: in
     search = NearestNeighbors(n_neighbors=k).fit(features)
     neighbours = search.kneighbors(return_distance=False)
     votes = np.stack([np.bincount(labels[nearest], minlength=n_classes) for nearest in neighbours])
-    # A tie speaks for the label: only a clear majority against it takes a row away.
+    # A tie keeps the row: only a clear majority against its label takes it away.
     return np.asarray(votes[np.arange(len(labels)), labels] == votes.max(axis=1))

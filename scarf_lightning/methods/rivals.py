@@ -96,13 +96,13 @@ class Rival(Method):
     def predict(self, lesson: Lesson) -> Floats:
         """Fit, and return numbers for the predicted rows, ``(n,)``, or probabilities of the classes that occur."""
         data, model = lesson.stack.data, self.model(lesson)
-        train, predicted = (self.features(lesson.stack, rows) for rows in (data.labelled, data.test))
+        train_features, test_features = (self.features(lesson.stack, rows) for rows in (data.labelled, data.test))
         weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
-        return lesson.target.predicted_by(model.fit(train, lesson.labels, **weights), predicted)
+        return lesson.target.predicted_by(model.fit(train_features, lesson.labels, **weights), test_features)
 
     def model(self, lesson: Lesson) -> Any:
         """The model before its fit."""
-        return seeded(found_class(self.named(lesson)), self.arguments(lesson), lesson.seed)
+        return seeded(find_class(self.named(lesson)), self.arguments(lesson), lesson.seed)
 
     def named(self, lesson: Lesson) -> str:
         """The name of the model that serves the target."""
@@ -120,12 +120,12 @@ class Rival(Method):
 
 
 def seeded(cls: type[Any], arguments: dict[str, Any], seed: int) -> Any:
-    """A model with the seed of a trial, and with one thread, if it has such arguments and is not given them."""
+    """A model with the seed of a trial, and with one thread, if it has such arguments and they are left out."""
     model = cls(**arguments)
-    known = model.get_params()
+    parameters = model.get_params()
     # One thread: cells are trained side by side, a core each.
     for name, value in (("random_state", seed), ("n_jobs", 1)):
-        if name in known and name not in arguments:
+        if name in parameters and name not in arguments:
             model.set_params(**{name: value})
     return model
 
@@ -178,11 +178,13 @@ class Probe(Method):
         if weights is not None and self.classifier == "knn":
             raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
         # Once for all trials: a stack of networks is faster than one after the other.
-        labelled = stack.embed(stack.data.labelled, phase.pretrained)
-        predicted = stack.embed(stack.data.test, phase.pretrained)
+        train_embeddings = stack.embed(stack.data.labelled, phase.pretrained)
+        test_embeddings = stack.embed(stack.data.test, phase.pretrained)
 
         def learn(position: int, labels: Labels) -> Floats:
-            train, rows = (embedded[position].astype(np.float64) for embedded in (labelled, predicted))
+            train, rows = (
+                embeddings[position].astype(np.float64) for embeddings in (train_embeddings, test_embeddings)
+            )
             scaler = StandardScaler().fit(train)
             row_weights = {} if weights is None else {"sample_weight": weights[position]}
             model = self._model(target, len(labels)).fit(scaler.transform(train), labels, **row_weights)
@@ -296,8 +298,8 @@ class XGBoost(Rival):
         # The encoding is ours; all others are the library's.
         options = {name: value for name, value in vars(self).items() if name != "encoding"}
         # 0.5 is a start for probabilities. Numbers start at their mean, which the library takes if none is given.
-        chosen: dict[str, Any] = lesson.target.choose(classifier=options, regressor=options | {"base_score": None})
-        return chosen
+        arguments: dict[str, Any] = lesson.target.choose(classifier=options, regressor=options | {"base_score": None})
+        return arguments
 
     def features(self, stack: "Stack", rows: Ints) -> Any:
         return super().features(stack, rows) if self.encoding == "onehot" else numbered(stack, rows, Ordinal())
@@ -311,7 +313,7 @@ class XGBoost(Rival):
 
 
 @cache
-def found_class(name: str) -> type[Any]:
+def find_class(name: str) -> type[Any]:
     """The class of this dotted name.
 
     Raises:
@@ -328,7 +330,7 @@ def found_class(name: str) -> type[Any]:
         raise UsageError(
             f"method.estimator={name}: {error}; name a class of an installed package, as in sklearn.svm.SVC."
         ) from error
-    if not all(hasattr(cls, each) for each in INTERFACE):
+    if not all(hasattr(cls, method) for method in INTERFACE):
         raise UsageError(f"method.estimator={name} is no estimator: it needs {', '.join(INTERFACE)}.")
     return cls
 
@@ -385,7 +387,7 @@ class CatBoost(Rival):
         return Constant().predict(lesson) if (train.nunique() < 2).all() else super().predict(lesson)
 
     def arguments(self, lesson: Lesson) -> dict[str, Any]:
-        # CatBoost chooses what it is not given.
+        # CatBoost chooses the options that are left out.
         options = {name: value for name, value in vars(self).items() if value is not None}
         return options | {
             "cat_features": np.flatnonzero(lesson.stack.table.is_categorical).tolist(),
