@@ -100,7 +100,7 @@ class Pretext(Options, ABC):
 
     Its fields are its options, ``pretrain.OPTION``. Four field names stand for axes of the configuration instead:
     ``corruption``, ``selection``, ``loss`` and ``views``. A task without such a field does not use the axis. The type
-    of ``loss`` says which losses serve the task.
+    of ``loss`` names the losses that serve the task.
 
     Class variables:
 

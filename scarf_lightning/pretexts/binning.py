@@ -59,7 +59,7 @@ class Binning(CorruptingPretext):
         column's categories, ``(..., N, M_numeric n_bins)`` and ``(..., N, C)``."""
         if self.estimates == "place":
             return head_of_width(columns.n_encoded, width, layers)
-        sizes = [each.stop - each.start for each in columns.categorical]
+        sizes = [part.stop - part.start for part in columns.categorical]
         if columns.numeric:
             sizes.insert(0, len(columns.numeric) * self.n_bins)
         return nn.Sequential(head_of_width(sum(sizes), width, layers), Apart(sizes))
@@ -100,9 +100,9 @@ class Binning(CorruptingPretext):
                 logits, codes = logits.unsqueeze(-2), codes.unsqueeze(-1)
             log_probabilities = logits.log_softmax(dim=-1)
             index = codes.unsqueeze(-1)
-            chosen = log_probabilities.gather(-1, index).squeeze(-1)
+            log_likelihoods = log_probabilities.gather(-1, index).squeeze(-1)
             # Summed here and divided below, so that each column counts alike, however its logits are grouped.
-            column_log_likelihoods = chosen.mean(dim=-2)
+            column_log_likelihoods = log_likelihoods.mean(dim=-2)
             losses.append(-column_log_likelihoods.sum(dim=-1))
             n_features += codes.shape[-1]
         # Stacked along the last axis, so that the number of trials does not decide the order of the sum.

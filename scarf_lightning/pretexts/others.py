@@ -137,7 +137,7 @@ class SubTab(CorruptingPretext):
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         projections, reconstructions = zip(*outputs, strict=True)
-        errors = [squared_distance(each, targets[0]) for each in reconstructions]
+        errors = [squared_distance(reconstruction, targets[0]) for reconstruction in reconstructions]
         loss = _mean(errors)
         units = [F.normalize(projection, dim=-1) for projection in projections]
         pairs = list(combinations(units, 2))
@@ -163,14 +163,14 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
     bounds = [round(k * n_features / n) for k in range(n + 1)]
     subset_columns = []
     for start, stop in pairwise(bounds):
-        shared = int(overlap * (stop - start))
+        n_shared = int(overlap * (stop - start))
         # The first run has no neighbour before it.
-        first = max(start - shared, 0)
-        last = min(stop + shared, n_features) if start == 0 else stop
-        encoded: list[int] = []
+        first = max(start - n_shared, 0)
+        last = min(stop + n_shared, n_features) if start == 0 else stop
+        encoded_columns: list[int] = []
         for feature in range(first, last):
-            encoded += columns.encoded_columns(feature)
-        subset_columns.append(encoded)
+            encoded_columns += columns.encoded_columns(feature)
+        subset_columns.append(encoded_columns)
     return subset_columns
 
 

@@ -52,7 +52,7 @@ class SwitchTab(CorruptingPretext):
         ((mutual, salient),), (row,) = outputs, targets
         # Each row takes the mutual part of the row after it, the last one that of the first.
         next_mutual = mutual.roll(-1, dims=-2)
-        recovered = mean_squared_error(mutual + salient, row)
+        recovered_error = mean_squared_error(mutual + salient, row)
         # The row is the target again: what rows share is to be the same, whichever row it is taken from.
-        switched = mean_squared_error(next_mutual + salient, row)
-        return recovered + self.switched * switched
+        switched_error = mean_squared_error(next_mutual + salient, row)
+        return recovered_error + self.switched * switched_error
