@@ -26,10 +26,10 @@ SHARES = np.linspace(0, 0.95, 20)
 
 @dataclass
 class Loss(Options, ABC):
-    """A loss that a pretext task trains on. The type of a task's field ``loss`` says which losses serve it.
+    """A loss that a pretext task trains on. The type of a task's field ``loss`` names the losses that serve it.
 
     A loss takes tensors ``(..., N, E)`` and returns ``(...)``: it averages over the last axes and leaves leading ones
-    alone. ``has_error`` says whether answers can be right or wrong, so that validation can watch their error rate.
+    alone. ``has_error`` is true if answers can be right or wrong, so that validation can watch their error rate.
     """
 
     name: ClassVar[str]
@@ -104,8 +104,8 @@ class Discrimination(Loss):
     def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
         """Share of the 2N rows on the wrong side of 0, ``(...)``."""
         # An output of 0 is wrong for corrupted rows alone, so that a constant 0 has an error of one half.
-        wrong = (clean > 0).float() + (corrupted <= 0).float()
-        return wrong.mean(dim=(-2, -1)) / 2
+        errors = (clean > 0).float() + (corrupted <= 0).float()
+        return errors.mean(dim=(-2, -1)) / 2
 
 
 def cosine_similarities(first: Tensor, second: Tensor) -> Tensor:
@@ -150,8 +150,8 @@ class ContrastiveLoss(Loss):
         The paper's appendix calls it the "InfoNCE error".
         """
         similarities = cosine_similarities(first, second)
-        own = similarities.diagonal(dim1=-2, dim2=-1)
-        is_wrong = similarities.amax(dim=-1) > own
+        own_similarities = similarities.diagonal(dim1=-2, dim2=-1)
+        is_wrong = similarities.amax(dim=-1) > own_similarities
         return is_wrong.float().mean(dim=-1)
 
 
@@ -287,8 +287,8 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
         # Multiplied, so that the zero has a gradient like any other loss.
         return (z * 0).sum(dim=(-2, -1))
     # The squared length is 1, except for an embedding of zeros, which has no direction.
-    squared = z.square().sum(dim=-1)
-    lengths = squared.unsqueeze(-1) + squared.unsqueeze(-2)
+    squared_lengths = z.square().sum(dim=-1)
+    lengths = squared_lengths.unsqueeze(-1) + squared_lengths.unsqueeze(-2)
     # From inner products, because the differences of all pairs would take N times the memory of the rows.
     squared_distances = lengths - 2 * _inner_products(z, z)
     exponents = _without_diagonal(-t * squared_distances)
@@ -381,7 +381,7 @@ def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
 
 
 def weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
-    """The mean ``(...)`` of what rows ``(..., N)`` lose, by their weights ``(..., N)`` if they have any.
+    """The mean ``(...)`` of the losses of rows ``(..., N)``, by their weights ``(..., N)`` if they have any.
 
     >>> weighted_mean(torch.tensor([1.0, 4.0]), torch.tensor([3.0, 1.0]))
     tensor(1.7500)
@@ -391,8 +391,8 @@ def weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
     # A batch of rows that all weigh nothing has no loss and no gradient.
     tiny = torch.finfo(weights.dtype).tiny
     total = weights.sum(dim=-1).clamp_min(tiny)
-    weighted = weights * rows
-    return weighted.sum(dim=-1) / total
+    weighted_rows = weights * rows
+    return weighted_rows.sum(dim=-1) / total
 
 
 def bitempered(
@@ -530,8 +530,8 @@ def mixtures(predictions: Any, constants: Any, shares: Any) -> Any:
 
 def mixed_cross_entropy(logits: Tensor, labels: Tensor, *mixture: Tensor) -> Tensor:
     """The smallest cross-entropy ``(...)`` of mixtures with frequencies ``(..., 1, C)``, by shares ``(S,)``."""
-    mixed = mixtures(logits.double().softmax(dim=-1), *mixture)
-    return cross_entropy(mixed.log(), labels.expand(mixed.shape[:-1])).amin(dim=0)
+    probabilities = mixtures(logits.double().softmax(dim=-1), *mixture)
+    return cross_entropy(probabilities.log(), labels.expand(probabilities.shape[:-1])).amin(dim=0)
 
 
 def mixed_squared_error(outputs: Tensor, targets: Tensor, *mixture: Tensor) -> Tensor:
