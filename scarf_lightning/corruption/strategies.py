@@ -51,15 +51,15 @@ def largest(values: Tensor, k: int) -> Tensor:
 
 def _largest_by_topk(values: Tensor, k: int) -> Tensor:
     """The mask of `largest`, on any device."""
-    chosen = values.topk(k, dim=-1, sorted=False).indices
-    return torch.zeros_like(values, dtype=torch.bool).scatter_(-1, chosen, True)
+    indices = values.topk(k, dim=-1, sorted=False).indices
+    return torch.zeros_like(values, dtype=torch.bool).scatter_(-1, indices, True)
 
 
 @dataclass
 class Selection(Options, ABC):
     """A way to choose the features of each row.
 
-    ``always_selects`` says whether it selects at least one feature at any rate.
+    ``always_selects`` is true if it selects at least one feature at any rate.
     """
 
     name: ClassVar[str]
@@ -150,8 +150,8 @@ class TrainingSource(Protocol):
 class Corruption(Options, ABC):
     """A way to make a view of a row. The engine gives the columns that ``keep`` names their own values back.
 
-    ``space`` says what it works on: the ``raw`` columns before the one-hot encoding, or the ``encoded`` ones.
-    ``learns_missing_values`` says whether the encoder needs a learnable value for each encoded column.
+    ``space`` is the space that it works in: the ``raw`` columns before the one-hot encoding, or the ``encoded`` ones.
+    ``learns_missing_values`` is true if the encoder needs a learnable value for each encoded column.
     """
 
     name: ClassVar[str]
