@@ -56,7 +56,7 @@ def cell_view(
     cell = load_cell(fingerprint, results)
     overrides = cell.description["overrides"]
     environments = read_environments(read_cell(Path(results) / fingerprint))
-    commits = dict.fromkeys(each.get("commit") for each in environments)
+    commits = dict.fromkeys(environment.get("commit") for environment in environments)
     # Folders may name the user.
     sections = {name: values for name, values in cell.config.items() if name != "paths"}
     origin = {
@@ -82,8 +82,8 @@ def run_name(dataset: str, overrides: Sequence[str], among: str | None = None) -
     trained, separated by blanks, or else all."""
     distinguishing = distinguishing_names([overrides])[0] if among is None else among
     # The name of the dataset comes first anyway.
-    used = [each for each in distinguishing.split() if not each.startswith(("dataset=", "dataset."))]
-    return f"{dataset} {' '.join(used) or 'defaults'}"
+    words = [word for word in distinguishing.split() if not word.startswith(("dataset=", "dataset."))]
+    return f"{dataset} {' '.join(words) or 'defaults'}"
 
 
 def _summary(cell: StoredCell) -> dict[str, float]:
@@ -94,8 +94,8 @@ def _summary(cell: StoredCell) -> dict[str, float]:
     names = [metric.name for metric in metrics()]
     # A cell on numbers has no accuracy, and a trial that diverged no metric.
     values = trials.reindex(columns=[*names, *MEANS]).astype("float64")
-    known = pd.concat([values.mean(), values[names].std().add_suffix("_std")]).dropna()
-    return {str(name): float(value) for name, value in known.items()} | {"trials": float(len(trials))}
+    statistics = pd.concat([values.mean(), values[names].std().add_suffix("_std")]).dropna()
+    return {str(name): float(value) for name, value in statistics.items()} | {"trials": float(len(trials))}
 
 
 def validation_errors(cell: StoredCell) -> list[float]:
@@ -103,8 +103,8 @@ def validation_errors(cell: StoredCell) -> list[float]:
     curves = cell.curves.reindex(columns=["phase", "trial", "epoch", "validation_error"])
     errors = curves[curves["phase"] == "finetune"].set_index(["trial", "epoch"])["validation_error"]
     # The epoch whose weights a trial kept is the best one, not the last.
-    kept = cell.trials.reindex(columns=["trial", "finetune_best_epoch"])
-    return [errors.get(epoch, float("nan")) for epoch in kept.itertuples(index=False, name=None)]
+    best_epochs = cell.trials.reindex(columns=["trial", "finetune_best_epoch"])
+    return [errors.get(epoch, float("nan")) for epoch in best_epochs.itertuples(index=False, name=None)]
 
 
 def mean_curves(curves: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
@@ -123,13 +123,13 @@ def mean_curves(curves: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
     frames = {}
     for phase, rows in curves.groupby("phase", sort=False):
         # A metric of the other phase has no values here.
-        own = rows.dropna(axis="columns", how="all").drop(columns="phase")
-        by_epoch = own.set_index(["epoch", "trial"]).unstack()  # noqa: PD010 - every pair occurs once
+        phase_rows = rows.dropna(axis="columns", how="all").drop(columns="phase")
+        by_epoch = phase_rows.set_index(["epoch", "trial"]).unstack()  # noqa: PD010 - every pair occurs once
         # A mean over the trials that are left would jump when one stops.
         metrics = by_epoch.ffill().T.groupby(level=0, sort=False)
         mean, deviation = metrics.mean().T, metrics.std().T.fillna(0.0)
         low, high = (mean - deviation).add_suffix("_low"), (mean + deviation).add_suffix("_high")
-        n_training = own.groupby("epoch")["trial"].count()
+        n_training = phase_rows.groupby("epoch")["trial"].count()
         frames[str(phase)] = mean.add_suffix("_mean").join([low, high]).assign(trials_training=n_training)
     return frames
 

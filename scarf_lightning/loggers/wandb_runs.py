@@ -115,8 +115,8 @@ def write_sweep(
         page: the folder of the page.
     """
     id = f"sweep-{hashlib.sha256(' '.join(sorted(fingerprints)).encode()).hexdigest()[:12]}"
-    described = {"name": f"{group}: the answer", "group": group, "notes": "\n".join(sentences), "job_type": "sweep"}
-    with open_run(settings, results, id, described) as logger:
+    fields = {"name": f"{group}: the answer", "group": group, "notes": "\n".join(sentences), "job_type": "sweep"}
+    with open_run(settings, results, id, fields) as logger:
         logger.log_hyperparams({"command": command, "cells": len(fingerprints)})
         logger.experiment.summary.update({"answer": sentences[0]})
         for name, frame in tables.items():
@@ -134,13 +134,13 @@ def open_run(
     settings: WandbSettings,
     results: Path,
     id: str,
-    described: Mapping[str, Any],
+    fields: Mapping[str, Any],
     *,
     n_trials: int | None = None,
     failed: bool = False,
 ) -> Iterator[RunLogger]:
     """A new run in ``<results>/wandb``, whatever other run is open. It is finished at the end of the block, as failed
-    if it ``failed`` or the block raises. It is ``described`` as ``wandb.init`` takes it, by default of the type
+    if it ``failed`` or the block raises. Its ``fields`` are arguments of ``wandb.init``; by default it has the type
     ``cell``; ``n_trials`` is as of `RunLogger`.
 
     An offline run of the same id is replaced; a run that the server has is resumed.
@@ -162,7 +162,7 @@ def open_run(
     for old in (results / FOLDER).glob(f"offline-run-*-{id}"):
         shutil.rmtree(old)
     (results / FOLDER).mkdir(parents=True, exist_ok=True)
-    names = {"name": described["name"][:LONGEST_NAME], "group": group_name(described["group"])}
+    names = {"name": fields["name"][:LONGEST_NAME], "group": group_name(fields["group"])}
     run = wandb.init(
         project=settings.project,
         entity=settings.entity,
@@ -184,7 +184,7 @@ def open_run(
             # The store keeps versions.
             x_save_requirements=False,
         ),
-        **{"job_type": "cell", **described, **names},
+        **{"job_type": "cell", **fields, **names},
     )
     run.define_metric(EPOCH, hidden=True)
     run.define_metric("*", step_metric=EPOCH, step_sync=False)
@@ -238,7 +238,7 @@ def sections_of(axes: Sequence[str], metric: Metric) -> "list[Section]":
     answer: list[Any] = [WeavePanelSummaryTable(table_name=table) for table in ("ablation", "effects")]
     sections = [Section(name="The answer", panels=[*answer, MediaBrowser(media_keys=["figures/*"])], is_open=True)]
     for axis in axes:
-        # A part of an axis stands beside its options.
+        # The name of an axis's part is beside its options.
         grouping = Config(f"{axis}.name" if axis in BASES or axis == "dataset" else axis)
         band: dict[str, Any] = {"groupby": grouping, "groupby_aggfunc": "mean", "groupby_rangefunc": "stddev"}
         panels: list[Any] = [BarPlot(title=f"{metric.label} by {axis}", metrics=[metric.name], **band)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OF_LIGHTNING = ("metrics.csv", "hparams.yaml", "events.out.tfevents.*")
 """Files that Lightning's loggers write for a run."""
 Tell = Callable[[str, Sequence[dict[str, Any]]], None]
-"""Given a phase and the records of its latest epoch, one for each trial."""
+"""Takes a phase and the records of its latest epoch, one for each trial."""
 
 
 def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -> list[str]:
@@ -55,9 +55,9 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
                     ) as logger:
                         write(view, logger, view.config)
                 else:
-                    described = {"name": view.name, "group": view.group, "failure": view.failure}
-                    with _opened(view, Path(results), name, settings.others[name]) as other:
-                        write(view, other, described | view.config)
+                    description = {"name": view.name, "group": view.group, "failure": view.failure}
+                    with _open_logger(view, Path(results), name, settings.others[name]) as other_logger:
+                        write(view, other_logger, description | view.config)
         except Exception as error:
             problems.append(f"{view.name} ({view.id}) is not in {name}: {reason(error)}.")
     return problems
@@ -67,8 +67,8 @@ def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -
 def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, group: str) -> Iterator[Tell | None]:
     """Show the curves of a cell in W&B while it trains: for each epoch the mean over its trials, under ``live/``.
 
-    Gives a function to call after each epoch; None if the runs are not online, where nobody could look, or if W&B
-    cannot be reached, with a sentence on it. The run is the one that the view of the cell continues at the end. If the
+    Yields a function to call after each epoch; None if the runs are not online, where nobody could look, or if W&B
+    cannot be reached, after a sentence on it. The run is the one that the view of the cell continues at the end. If the
     server goes away, training goes on: the store has every curve.
 
     Args:
@@ -85,9 +85,9 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
 
     # Nobody is logged in, W&B refuses the run, or the server or the disk is gone.
     failures = UsageError, Error, OSError
-    opened = open_run(settings.wandb, results, id, {"name": name, "group": group})
+    context = open_run(settings.wandb, results, id, {"name": name, "group": group})
     try:
-        logger = opened.__enter__()
+        logger = context.__enter__()
     except failures as error:
         screen(stderr=True).say(f"W&B shows no curves of {name} while it trains: {reason(error)}.")
         yield None
@@ -96,7 +96,7 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
     def tell(phase: str, records: Sequence[dict[str, Any]]) -> None:
         point: dict[str, float] = {f"live/{phase}/trials_training": len(records)}
         for column in records[0].keys() - {"trial", "epoch"}:
-            point[f"live/{phase}/{column}"] = fmean(each[column] for each in records)
+            point[f"live/{phase}/{column}"] = fmean(record[column] for record in records)
         with suppress(*failures):
             logger.log_metrics(point, records[0]["epoch"])
 
@@ -105,7 +105,7 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
     finally:
         # The cell is trained; its view meets the same problem, and names it.
         with suppress(*failures):
-            opened.__exit__(None, None, None)
+            context.__exit__(None, None, None)
 
 
 def write(view: CellView, logger: "Logger", config: Mapping[str, Any]) -> None:
@@ -150,7 +150,7 @@ def _log_rows(logger: "Logger", place: str, frame: "pd.DataFrame") -> None:
 
 
 @contextmanager
-def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]) -> Iterator["Logger"]:
+def _open_logger(view: CellView, results: Path, name: str, section: Mapping[str, Any]) -> Iterator["Logger"]:
     """The logger of a section for one cell, with the options of the section as they are given.
 
     Where the class takes ``save_dir``, ``name``, ``version`` or ``run_name`` and the section leaves them out, they are
@@ -158,19 +158,19 @@ def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]
     holds files of Lightning's loggers and nothing else is replaced.
     """
     cls = logger_class(name, section)
-    of_the_cell = {
+    defaults = {
         "save_dir": str(results / name),
         # File systems refuse some characters, and long names.
         "name": re.sub(r"[^\w.=+,-]+", "_", view.name)[:150],
         "version": view.id,
         "run_name": view.name,
     }
-    arguments = {option: value for option, value in of_the_cell.items() if option in signature(cls).parameters}
+    arguments = {option: value for option, value in defaults.items() if option in signature(cls).parameters}
     arguments |= {option: value for option, value in section.items() if option != TARGET}
     if "save_dir" in arguments and arguments.get("version") == view.id:
         # A cell may have had another name when it was written last.
         for folder in list(Path(arguments["save_dir"]).glob(f"*/{view.id}")):
-            if _is_own(folder):
+            if _is_run_folder(folder):
                 shutil.rmtree(folder)
     logger = cls(**arguments)
     try:
@@ -182,13 +182,13 @@ def _opened(view: CellView, results: Path, name: str, section: Mapping[str, Any]
             finish()
 
 
-def _is_own(folder: Path) -> bool:
-    """Tell whether a folder holds files of Lightning's loggers and nothing else. A record of the store, or a copy of
+def _is_run_folder(folder: Path) -> bool:
+    """True if a folder holds files of Lightning's loggers and nothing else. A record of the store, or a copy of
     one, may have the same name."""
     if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
         return False
-    ours = {path for pattern in OF_LIGHTNING for path in folder.glob(pattern) if path.is_file()}
-    return bool(ours) and ours == set(folder.iterdir())
+    logger_files = {path for pattern in OF_LIGHTNING for path in folder.glob(pattern) if path.is_file()}
+    return bool(logger_files) and logger_files == set(folder.iterdir())
 
 
 @contextmanager
