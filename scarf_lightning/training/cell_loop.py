@@ -1,4 +1,4 @@
-"""The loop over cells: train the trials that each one lacks, keep them in the store, and show them if asked."""
+"""The loop over cells: train the trials that each one lacks, keep them in the store, and show them in the loggers."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -82,7 +82,7 @@ class CellLoop:
                 # The cell is trained again, whichever process failed at it.
                 forget_failure(cell.results, cell.key)
                 if training.pretrained is not None:
-                    # If all its trials are there, nobody claims it again.
+                    # If all its trials are there, no process claims it again.
                     give_back(training.pretrained.folder)
                 for sentence in store.mend():
                     self._screen.say(sentence)
@@ -144,7 +144,7 @@ def show_cell(cell: Cell, output: Screen) -> None:
 
     failure = read_failure(cell.results, cell.key)
     why = None if failure is None else failure.error
-    # A view is a copy of what is stored: one that fails does not make the cell fail.
+    # A view is a copy of the store: one that fails does not make the cell fail.
     try:
         view = cell_view(store.fingerprint, cell.results, failure=why, name=cell.name or None, group=cell.group)
         problems = write_views(view, cell.results, settings)

@@ -75,8 +75,8 @@ class CellTraining:
         notes: sentences on options that have no effect on these data.
         console: shows progress; None shows none.
         tell: called after each epoch.
-        holds_back: validation labels train nothing, even if nothing stops or chooses in a trial: the caller judges by
-            them.
+        holds_back: validation labels train nothing, even if nothing stops or chooses in a trial: the caller needs
+            them for a score.
         most_at_once: the largest stack that fits into the memory; None for no limit.
         warning: a sentence if it is smaller than planned.
     """
@@ -142,7 +142,7 @@ class CellTraining:
         is_exact = self.hardware.promise is Promise.EXACT
         stack_size = self.hardware.stack_size(self._trials_per_stack)
         if is_exact:
-            # A block of a fixed size is filled up with trials that nobody asked for; an exact one is not.
+            # A block of a fixed size is filled up with further trials; an exact one is not.
             stack_size = min(stack_size, self.config.trials)
         demand = self._demand
         # A network of each fold trains beside that of the trial.
@@ -237,7 +237,7 @@ class CellTraining:
         stack = self.stack(stack_trials)
         pretraining = self.pretrain(stack)
         start = None if pretraining is None else pretraining.part("encoder")
-        phase, measures = SupervisedPhase(self.config.finetune, start), self._probed(stack, start)
+        phase, measures = SupervisedPhase(self.config.finetune, start), self._probe(stack, start)
         if self.config.folds_on(stack.data.labels.shape[1] + stack.data.n_labels_inside):
             outcome, stack, fold_measures = train_by_folds(stack, method, phase)
             measures |= fold_measures
@@ -248,7 +248,7 @@ class CellTraining:
             raise UsageError(f"method={method.name} must predict the rows of stack.data.test.")
         return TrainedStack(self.config, stack, method, pretraining, outcome, len(stack_trials), measures)
 
-    def _probed(self, stack: Stack, encoder: Any) -> dict[str, Any]:
+    def _probe(self, stack: Stack, encoder: Any) -> dict[str, Any]:
         """The measures of the frozen embeddings by their columns, ``(T,)`` each; empty without ``pretrain.probe``."""
         settings, pretext = self.config.pretrain, self.parts.pretext
         if settings.probe is None or pretext is None or encoder is None:
@@ -284,7 +284,7 @@ class CellTraining:
             return stack.pretrain(settings, pretext)
         stack_trials = list(stack.trials)
         diverged = set[int]()
-        with _cached(stack_trials, self.pretrained) as (pretrainings, claim):
+        with _load_or_claim(stack_trials, self.pretrained) as (pretrainings, claim):
             to_train = [trial for trial in stack_trials if trial not in pretrainings]
             if to_train:
                 # Numbers that depend on the stack are those of a whole block.
@@ -292,7 +292,7 @@ class CellTraining:
                     to_train = stack_trials
                 missing = stack if to_train == stack_trials else self.stack(to_train)
                 diverged = _keep(pretrainings, missing.pretrain(settings, pretext), to_train, self.pretrained, claim)
-        return _joined(stack_trials, pretrainings, diverged, stack.steps_per_epoch(settings))
+        return _join(stack_trials, pretrainings, diverged, stack.steps_per_epoch(settings))
 
     def _watch(self, phase: str, stopping: TrialStopping) -> list[Watcher]:
         """The watchers that show a fit."""
@@ -300,13 +300,13 @@ class CellTraining:
         if self.console is not None:
             watchers.append(StackProgress(phase, stopping, self.console))
         if self.tell is not None:
-            watchers.append(Telling(self.tell, phase, stopping))
+            watchers.append(CurveSender(self.tell, phase, stopping))
         return watchers
 
 
 @dataclass(frozen=True)
-class Telling(Watcher):
-    """Tells the curves of each epoch."""
+class CurveSender(Watcher):
+    """Passes the curves of each epoch on to ``tell``."""
 
     tell: Tell
     phase: str
@@ -317,11 +317,11 @@ class Telling(Watcher):
 
 
 @contextmanager
-def _cached(
+def _load_or_claim(
     trials: Sequence[int], store: PretrainingStore
 ) -> Iterator[tuple[dict[int, PretrainedTrial], Claim | None]]:
     """The pre-trainings that a cache has of trials. Within the context it is claimed if it lacks some, and another
-    process that wants the same ones waits."""
+    process that needs the same ones waits."""
     pretrainings = store.load(trials)
     if len(pretrainings) == len(trials):
         yield pretrainings, None
@@ -349,7 +349,7 @@ def _keep(
     return diverged
 
 
-def _joined(
+def _join(
     trials: Sequence[int], by_trial: Mapping[int, PretrainedTrial], diverged: Collection[int], steps_per_epoch: int
 ) -> Fit:
     """All trials as one fit, in this order."""

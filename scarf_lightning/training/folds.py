@@ -27,7 +27,7 @@ from ..randomness import Purpose
 from ..results.records import OF_FOLD
 
 SOONEST = 100
-"""Optimiser steps after which a path may end, if ``finetune.min_steps`` asks for more: measured in study/recipe.md."""
+"""Optimiser steps after which a path may end, if ``finetune.min_steps`` is larger: measured in study/recipe.md."""
 PATIENT = 4
 """Optimiser steps that ``finetune.patience`` counts as one."""
 
@@ -45,8 +45,7 @@ def dealt(strata: Any, n_folds: int, random: np.random.Generator) -> Any:
 def largest_share(losses: Any, caution: float) -> Any:
     """The largest share of a constant in a mixture whose loss is near the smallest one, ``(T,)``.
 
-    Few labels tell little of the shares, and a network that is believed too much costs more than one that is believed
-    too little.
+    Few labels hardly determine the shares, and too large a share of the network costs more than too small a one.
 
     Args:
         losses: of each share and label, ``(S, T, n)``.
@@ -150,7 +149,7 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     predictions = stack.of(positions).predict(module.classifier, data.test[positions])
     votes = predictions.reshape(len(last), size, *predictions.shape[1:])
     if settings.fold_average:
-        final = replace(final, weights={**final.weights, **_of_folds(fold_fit, size)})
+        final = replace(final, weights={**final.weights, **_fold_weights(fold_fit, size)})
     else:
         votes = votes[:, n_folds:]
     measures = {"finetune_chosen_steps": final.best_epochs * module.steps_per_epoch, "mixed_share": shares[:, 0]}
@@ -162,7 +161,7 @@ def train_by_folds(stack: Stack, method: Any, phase: SupervisedPhase) -> tuple[M
     )
 
 
-def _of_folds(fold_fit: Fit, size: int) -> dict[str, Tensor]:
+def _fold_weights(fold_fit: Fit, size: int) -> dict[str, Tensor]:
     """The weights of the networks of folds, ``(T, ...)``, named ``classifier.fold_0.head.weight`` and so on."""
     return {
         f"classifier.{OF_FOLD}{fold}.{name}": weight[fold::size]
