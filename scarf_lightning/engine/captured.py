@@ -116,7 +116,7 @@ class Captured:
     Its results are overwritten by the next call.
 
     Args:
-        function: takes a tree of tensors, and gives another.
+        function: takes a tree of tensors, and returns another.
         device: of the tensors.
         capture: records a call; None calls the function as it is.
         warm_ups: first calls of a shape that are not captured.

@@ -113,7 +113,7 @@ class Networks:
         dropout: float | None = None,
         learns_missing_values: bool = False,
     ) -> Encoder:
-        """f, with the ``pretrained`` weights if given. Missing values always start at 0."""
+        """f, with the ``pretrained`` weights if there are any. Missing values always start at 0."""
         prepare = None
         # Pre-trained weights bring what `prepare` would set, such as bins.
         if pretrained is None and self._overrides("prepare"):

@@ -114,7 +114,7 @@ def fit(
     min_epochs, max_epochs = settings.epochs(steps_per_epoch)
 
     metric = None
-    # Without a monitor the last epoch alone is measured, so that the record tells how training went.
+    # Without a monitor the last epoch alone is measured, so that the record has a measurement.
     validate_every = max_epochs
     if settings.monitor != "none":
         metric = module.metric
@@ -173,7 +173,7 @@ def _trainer(hardware: Hardware, n_validations: int, datamodule: StackDataModule
     """Lightning's trainer of a `StackLoop`, one of whose epochs ends with a validation."""
     return pl.Trainer(
         accelerator=hardware.device.type,
-        # A list names the devices, a number says how many.
+        # A list names the devices, a number counts them.
         devices=1 if hardware.device.index is None else [hardware.device.index],
         # Lightning's own double precision would convert every batch; 32-true leaves number types alone.
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
@@ -269,7 +269,7 @@ class StackLoop(pl.LightningModule):
             first_step = (self._n_epochs - 1) * self.stack.steps_per_epoch
             for n_done, batch in enumerate(batches, 1):
                 self.stack.follow_schedules(first_step + n_done - 1, self._optimizer)
-                losses = self.step(_present(batch))
+                losses = self.step(_tensors_of(batch))
                 self.stack.tally("train_loss", losses, batch.x.shape[1])
                 for watcher in self._watchers:
                     watcher.after_step(n_done)
@@ -306,7 +306,7 @@ class StackLoop(pl.LightningModule):
         """Take a step on a mini-batch: the losses before it, ``(T,)``."""
         losses = self.stack.losses(Batch(tensors["x"], tensors.get("targets"), tensors.get("weights")))
         self._update(losses)
-        # The graph of a step must be gone before trials leave: it knows the shapes of parameters.
+        # The graph of a step must be gone before trials leave: it holds the shapes of parameters.
         return losses.detach()
 
     def _update(self, losses: Tensor) -> None:
@@ -395,7 +395,7 @@ class StackLoop(pl.LightningModule):
         return time.perf_counter()
 
 
-def _present(batch: Batch) -> dict[str, Tensor]:
+def _tensors_of(batch: Batch) -> dict[str, Tensor]:
     """The fields of a batch that are not None."""
     return {name: tensor for name, tensor in vars(batch).items() if tensor is not None}
 

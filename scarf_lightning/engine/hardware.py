@@ -182,7 +182,7 @@ class Hardware:
 
 
 def choose_hardware(settings: TrainerSettings) -> Hardware:
-    """The hardware that the settings ask for.
+    """The hardware of these settings.
 
     Raises:
         UsageError: the machine has no such device, or the device no such precision.
@@ -250,10 +250,10 @@ def usable_gpus(settings: TrainerSettings) -> list[int]:
         return [settings.device]
     # `torch.cuda.is_available` would begin CUDA, which then cannot go on in a fork.
     numbers = list(range(torch.cuda.device_count()))
-    # As it cannot where a notebook has begun it.
+    # It cannot either where a notebook has begun CUDA.
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         numbers = numbers[:1]
-    # One process is enough to say that there is no GPU.
+    # One process is enough to report that there is no GPU.
     return numbers or ([0] if settings.accelerator == "cuda" else [])
 
 
@@ -368,8 +368,8 @@ def free_memory(device: torch.device, enough: int) -> int | None:
     gives back what the C library kept of earlier cells."""
     if device.type == "cuda":
         # Torch keeps the blocks of tensors that are gone, and gives them to the next ones.
-        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return int(torch.cuda.mem_get_info(device)[0] + cached)
+        n_reusable = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0] + n_reusable)
     n_bytes = min(machine.free_memory(), default=None)
     if n_bytes is not None and n_bytes < enough and machine.release_freed_memory():
         n_bytes = min(machine.free_memory())

@@ -54,7 +54,7 @@ def lift(networks: Sequence[nn.Module]) -> nn.Module:
 def acts_on_last_axis(network: nn.Module) -> bool:
     """True if all layers of a module act on the last axis alone.
 
-    A layer's type says so, or its class attribute ``acts_on_last_axis``, see `Network.build`.
+    The layer's type or its class attribute ``acts_on_last_axis`` decides, see `Network.build`.
     """
     kind = type(network)
     is_container = kind in (nn.Sequential, nn.ModuleList)
@@ -169,7 +169,7 @@ class Vmapped(nn.Module):
         try:
             return torch.vmap(run_trial)(weights, x)
         except RuntimeError as error:
-            # Torch advises flags of vmap and reports of bugs, which are not for whoever writes a network.
+            # Torch advises flags of vmap and reports of bugs, which do not help the author of a network.
             error.args = (ADVICE_OF_VMAP.split(str(error))[0],)
             raise
 
@@ -196,7 +196,7 @@ class VmappedLinear(nn.Linear):
 
 
 class VmappedLayerNorm(nn.LayerNorm):
-    """The normalisation of one trial under `torch.vmap`, with the parameters of the `torch.nn.LayerNorm` given.
+    """The normalisation of one trial under `torch.vmap`, with the parameters of a `torch.nn.LayerNorm`.
 
     `torch.vmap` itself would scale and shift in separate passes over all trials, and sum their gradients in two more: a
     tenth of the step of a transformer.
@@ -255,11 +255,11 @@ class _LayerNorm(torch.autograd.Function):
         rows = trial_tensors(x, in_dims[0])
         weights = trial_tensors(weight, in_dims[1])
         biases = trial_tensors(bias, in_dims[2])
-        normalised = []
+        outputs = []
         for trial_rows, trial_weight, trial_bias in zip(rows, weights, biases, strict=True):
             assert trial_rows is not None
-            normalised.append(F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps))
-        return torch.stack(normalised), 0
+            outputs.append(F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps))
+        return torch.stack(outputs), 0
 
 
 def _broadcast_to_rows(parameter: Tensor | None, dim: int | None, n_axes: int) -> Tensor | None:

@@ -91,7 +91,7 @@ class CorruptionSource(TrainingRows):
         if n_bins not in self._edges:
             self._edges[n_bins] = self._bin_edges(n_bins)
         edges = self._roster.of(self._edges[n_bins])
-        # `searchsorted` wants the columns before the rows.
+        # `searchsorted` needs the columns before the rows.
         numbers = self._numbers(raw).mT.contiguous()
         return torch.searchsorted(edges, numbers, right=True).mT
 
@@ -323,7 +323,7 @@ def _trial_groups(*arguments: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     groups = {id(tensor): torch.split(tensor, size) for tensor in _tensors(arguments)}
     for group in range(math.ceil(n_trials / size)):
         parts = {key: chunks[group] for key, chunks in groups.items()}
-        yield _replaced(arguments, parts)
+        yield _replace(arguments, parts)
 
 
 def _join(losses: list[Tensor]) -> Tensor:
@@ -342,11 +342,11 @@ def _tensors(tree: Any) -> list[Tensor]:
     return tensors
 
 
-def _replaced(tree: Any, by_id: Mapping[int, Tensor]) -> Any:
+def _replace(tree: Any, by_id: Mapping[int, Tensor]) -> Any:
     """The same tuples of tuples, with another tensor in place of each, looked up by its ``id``."""
     if isinstance(tree, Tensor):
         return by_id[id(tree)]
-    return tuple(_replaced(part, by_id) for part in tree)
+    return tuple(_replace(part, by_id) for part in tree)
 
 
 @dataclass(frozen=True)
@@ -381,12 +381,12 @@ class StaticViews:
 
     @property
     def n_bytes(self) -> int:
-        return sum(tensor.nbytes for tensor in self._distinct().values())
+        return sum(tensor.nbytes for tensor in self._tensors_by_id().values())
 
     def of(self, staying: Tensor) -> "StaticViews":
         """The views of the trials at these positions. A tensor that occurs several times stays shared."""
-        tensors = {key: tensor[staying] for key, tensor in self._distinct().items()}
-        return StaticViews(_replaced(self.inputs, tensors), self.parts, _replaced(self.targets, tensors))
+        tensors = {key: tensor[staying] for key, tensor in self._tensors_by_id().items()}
+        return StaticViews(_replace(self.inputs, tensors), self.parts, _replace(self.targets, tensors))
 
     def flattened(self) -> tuple[list[Any], tuple[int, ...]]:
         """The tensors as a tree, and the rest."""
@@ -398,7 +398,7 @@ class StaticViews:
         inputs, targets = tree
         return cls(inputs, parts, targets)
 
-    def _distinct(self) -> dict[int, Tensor]:
+    def _tensors_by_id(self) -> dict[int, Tensor]:
         """The tensors by their ``id``: clean rows are an input and a target of an auto-encoder."""
         return {id(tensor): tensor for tensor in _tensors((self.inputs, self.targets))}
 

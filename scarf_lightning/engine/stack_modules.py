@@ -67,7 +67,7 @@ class StackModule(nn.Module, ABC):
 
     def begin(self, roster: Roster, settings: FitSettings, metric: Metric | None = None) -> None:
         """Take the trials and the settings of a phase. The networks follow."""
-        # Not in the constructor: whoever writes `PretrainModule()` has no table yet.
+        # Not in the constructor: a user who writes `PretrainModule()` has no table yet.
         self.roster = roster
         self.settings = settings
         self.metric = metric
@@ -228,9 +228,9 @@ class StackModule(nn.Module, ABC):
     def tally(self, name: str, values: Tensor, n_rows: int) -> None:
         """Add the means ``(T,)`` over rows of a mini-batch to the sums of the epoch."""
         if values.shape != (len(self.roster),):
-            judges = ", ".join(type(part).__name__ for part in self.parts)
+            names = ", ".join(type(part).__name__ for part in self.parts)
             raise UsageError(
-                f"{name.replace('_', ' ')} by {judges} ({type(self).__name__}) has the shape {tuple(values.shape)} "
+                f"{name.replace('_', ' ')} by {names} ({type(self).__name__}) has the shape {tuple(values.shape)} "
                 f"instead of one value for each of the {len(self.roster)} trials: average over the last axes, as in "
                 ".mean(dim=(-2, -1))."
             )
@@ -392,7 +392,7 @@ class Pretraining(StackModule):
         return self._task.validation(views, error=self._watches_error)
 
     def views_of(self, raw: Tensor, random: StackedGenerator) -> tuple[Tensor, ...]:
-        """The encoded inputs that the pretext makes of raw rows ``(T, N, M)``, drawn from a stream of one's own."""
+        """The encoded inputs that the pretext makes of raw rows ``(T, N, M)``, drawn from ``random``."""
         return self._task.validation_views(raw, random, 1).inputs
 
     def let_leave(self, staying: NDArray[np.int64], optimizer: torch.optim.Optimizer) -> None:
