@@ -50,7 +50,7 @@ class PlainModule(pl.LightningModule, StackModule):
     """
 
     implied: ClassVar[tuple[str, ...]] = ()
-    """Options that the class itself stands for."""
+    """Options that the class itself implies."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class PlainModule(pl.LightningModule, StackModule):
         check_options(self, self.options, has_own_encoder=self.own_encoder is not None)
         self.save_hyperparameters({"options": list(self.options)})
         if data is not None:
-            self._equipping(data).equip(self)
+            self._require_equip(data).equip(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """Embeddings ``(N, E)`` by a `PretrainModule`, outputs of h ``(N, C)`` by others.
@@ -111,14 +111,14 @@ class PlainModule(pl.LightningModule, StackModule):
 
     def losses(self, batch: Batch) -> Tensor:
         """Training loss of each trial, ``(T,)``."""
-        return super().losses(self._stacked(batch))  # type: ignore[safe-super]
+        return super().losses(self._add_trial_axis(batch))  # type: ignore[safe-super]
 
     @property
     def _is_alone(self) -> bool:
         """True for one trial."""
         return self.is_built and len(self.roster) == 1
 
-    def _stacked(self, batch: Batch) -> Batch:
+    def _add_trial_axis(self, batch: Batch) -> Batch:
         """A batch with the trial axis."""
         return batch.map(lambda tensor: tensor.unsqueeze(0)) if batch.x.dim() == 2 else batch
 
@@ -126,9 +126,9 @@ class PlainModule(pl.LightningModule, StackModule):
         """Make sure that a data module has made the networks."""
         if getattr(self, "_compiler_ctx", None) is not None:
             raise UsageError(f"{type(self).__name__} is trained as it is; leave torch.compile out.")
-        self._equipping(self._data)
+        self._require_equip(self._data)
 
-    def _equipping(self, data: Any) -> Any:
+    def _require_equip(self, data: Any) -> Any:
         """The data module, which can make networks for its table."""
         if not hasattr(data, "equip"):
             raise UsageError(
@@ -162,7 +162,7 @@ class PlainModule(pl.LightningModule, StackModule):
         return losses.sum()
 
     def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Log the training loss after an epoch's last step, before callbacks ask for it."""
+        """Log the training loss after an epoch's last step, before callbacks need it."""
         if self.trainer.is_last_batch:
             self.log_means(self.end_epoch("train"))
 
@@ -174,7 +174,7 @@ class PlainModule(pl.LightningModule, StackModule):
         self.begin_validation()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self.validate(self._stacked(batch))
+        self.validate(self._add_trial_axis(batch))
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation metrics, of which callbacks may watch one."""
@@ -223,7 +223,7 @@ class FinetuneModule(PlainModule, Finetuning):
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict a mini-batch of test rows."""
-        self._test_predictions.append(self.predictions(self._stacked(batch).x))
+        self._test_predictions.append(self.predictions(self._add_trial_axis(batch).x))
 
     def on_test_epoch_start(self) -> None:
         self._test_predictions: list[Tensor] = []
@@ -237,7 +237,7 @@ class FinetuneModule(PlainModule, Finetuning):
 
     def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Probabilities of classes, float64 ``(N, C)``, or numbers ``(N,)``; of several trials ``(T, N, ...)``."""
-        predictions = self.predictions(self._stacked(batch).x)
+        predictions = self.predictions(self._add_trial_axis(batch).x)
         return predictions[0] if self._is_alone else predictions
 
 
