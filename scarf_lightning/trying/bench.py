@@ -220,7 +220,7 @@ def check_batch(arguments: Sequence[Any], result: Any) -> None:
 
 
 def check_module(arguments: Sequence[Any], result: Any) -> None:
-    """Torch knows all layers and weights of a module, and no layer mixes trials."""
+    """Torch has registered all layers and weights of a module, and no layer mixes trials."""
     for module in result.modules():
         for layer, replacement in OURS.items():
             if isinstance(module, layer):
@@ -312,8 +312,8 @@ def watch(part: Any, axis: str) -> list[bool | None]:
             try:
                 outcomes.append(check(arguments, result))
             except (AttributeError, TypeError, ValueError) as error:
-                gives = type(result).__name__
-                raise WrongError(f"returns a {gives} from {name}; it has to return {returns}") from error
+                kind = type(result).__name__
+                raise WrongError(f"returns a {kind} from {name}; it has to return {returns}") from error
             return result
 
         return call

@@ -1,4 +1,4 @@
-"""A module's parts, each taken or with a sentence that says why not."""
+"""Verdicts on a module's parts: each is taken, or refused with the reason."""
 
 import inspect
 import logging
@@ -43,7 +43,7 @@ class Verdict:
     Attributes:
         title: the part as options name it, ``corruption=median``.
         fault: the sentence that refuses it; None if it is taken.
-        notes: sentences on what its user should know.
+        notes: sentences for its user.
     """
 
     title: str
@@ -106,7 +106,7 @@ def check_module(module: str) -> list[Verdict]:
 
 
 def _classes_of(module: str) -> Iterator[tuple[type[Any], str]]:
-    """The classes of a module, or of the modules of a package, that are meant as parts, with their axis."""
+    """The classes of a module, or of the modules of a package, that are parts, with their axis."""
     for axis in BASES:
         # Two of one name are refused.
         parts(axis)
