@@ -23,7 +23,7 @@ class CellView:
 
     Attributes:
         id: the fingerprint. A cell that gets more trials stays the same run.
-        name: for people: the dataset, and what tells the cell from the cells beside it.
+        name: for people: the dataset, and the options that distinguish the cell from those beside it.
         group: the sweep, or what varies in the run and the day.
         config: the resolved configuration, with the fingerprint, the number of trials, the command that trains the
             cell and the commits of the package that did.
@@ -78,8 +78,8 @@ def cell_view(
 
 
 def run_name(dataset: str, overrides: Sequence[str], among: str | None = None) -> str:
-    """The name of a run: its dataset, and those of its overrides that tell it from the cells ``among`` which it was
-    trained, separated by blanks, or else all."""
+    """The name of a run: its dataset and its overrides, separated by blanks. ``among``, if any, holds instead those
+    that distinguish it from the cells with which it was trained."""
     distinguishing = distinguishing_names([overrides])[0] if among is None else among
     # The name of the dataset comes first anyway.
     words = [word for word in distinguishing.split() if not word.startswith(("dataset=", "dataset."))]

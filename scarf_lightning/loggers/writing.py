@@ -30,7 +30,7 @@ Tell = Callable[[str, Sequence[dict[str, Any]]], None]
 
 
 def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -> list[str]:
-    """Write the views of a cell that the settings ask for, by default each into a folder of its name in the results.
+    """Write the views of a cell that the settings name, by default each into a folder of its name in the results.
 
     Returns:
         A sentence on each view that could not be written, with the reason.
@@ -151,7 +151,7 @@ def _log_rows(logger: "Logger", place: str, frame: "pd.DataFrame") -> None:
 
 @contextmanager
 def _open_logger(view: CellView, results: Path, name: str, section: Mapping[str, Any]) -> Iterator["Logger"]:
-    """The logger of a section for one cell, with the options of the section as they are given.
+    """The logger of a section for one cell, with the options of the section as they are.
 
     Where the class takes ``save_dir``, ``name``, ``version`` or ``run_name`` and the section leaves them out, they are
     ``<results>/<section>``, the name of the cell and its fingerprint. A folder of ``<save_dir>/*/<fingerprint>`` that
