@@ -106,7 +106,7 @@ class TriTrain(PseudoLabelling):
 
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)
-        sets = [self._bootstrapped(stack, start, model) for model in range(MODELS)]
+        sets = [self._bootstrap(stack, start, model) for model in range(MODELS)]
         unlabelled = start.unlabelled
         earlier = []
         for iteration in range(1, self.iterations + 1):
@@ -134,7 +134,7 @@ class TriTrain(PseudoLabelling):
         first, *others = finals
         return MethodResult.of_fits(majority_vote(np.stack(votes))[None], first, [*earlier, *others])
 
-    def _bootstrapped(self, stack: "Stack", start: PseudoLabels, model: int) -> PseudoLabels:
+    def _bootstrap(self, stack: "Stack", start: PseudoLabels, model: int) -> PseudoLabels:
         """The first training set of a model: as many of the labelled rows as there are, drawn with replacement."""
         (sample,) = bootstrap_samples(stack, model, len(start.rows))
         return PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled)
