@@ -191,9 +191,9 @@ def did_you_mean(name: str, known: Iterable[str], write: Callable[[str], str] = 
     options = list(known)
     # Capitals make no difference.
     originals = {each.casefold().strip(): each for each in options}
-    near = get_close_matches(name.casefold().strip(), originals, n=1, cutoff=0.7)
+    neighbours = get_close_matches(name.casefold().strip(), originals, n=1, cutoff=0.7)
     # Other tools may use the name for it.
     matches = [each for each in options if each in (name, SYNONYMS.get(name.lower()))] or [
-        originals[each] for each in near
+        originals[each] for each in neighbours
     ]
     return f"Did you mean {write(matches[0])}?" if matches else ""

@@ -188,7 +188,7 @@ class StackedGenerator:
         if ahead is None:
             ahead = 0 if self.device.type == "cpu" else AHEAD
         self._ahead = ahead
-        self._drawn: dict[tuple[Kind, tuple[int, ...]], list[Tensor]] = {}
+        self._draws_ahead: dict[tuple[Kind, tuple[int, ...]], list[Tensor]] = {}
         self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
 
@@ -207,7 +207,7 @@ class StackedGenerator:
         for generator, seed in zip(self._all, self._seeds, strict=True):
             generator.manual_seed(seed)
         # What was drawn ahead belongs to the stream before, and so do the streams on the processor.
-        self._drawn.clear()
+        self._draws_ahead.clear()
         self.__dict__.pop("host_streams", None)
 
     def uniform(self, *shape: int) -> Tensor:
@@ -242,10 +242,10 @@ class StackedGenerator:
 
     def _draw(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         if _drawn_by is None:
-            return self._fresh(kind, shape)
-        return _drawn_by(self, partial(self._fresh, kind, shape))
+            return self._draw_fresh(kind, shape)
+        return _drawn_by(self, partial(self._draw_fresh, kind, shape))
 
-    def _fresh(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
+    def _draw_fresh(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         if self._ahead:
             out = self._next(kind, shape)
         else:
@@ -257,9 +257,9 @@ class StackedGenerator:
 
     def _next(self, kind: Kind, shape: tuple[int, ...]) -> Tensor:
         """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
-        if not self._drawn.get((kind, shape)):
-            self._drawn[kind, shape] = self._draw_ahead(kind, shape)
-        return self._roster.of(self._drawn[kind, shape].pop(0))
+        if not self._draws_ahead.get((kind, shape)):
+            self._draws_ahead[kind, shape] = self._draw_ahead(kind, shape)
+        return self._roster.of(self._draws_ahead[kind, shape].pop(0))
 
     def _draw_ahead(self, kind: Kind, shape: tuple[int, ...]) -> list[Tensor]:
         """Draw several times at once, ``(T, *shape)`` each."""

@@ -203,12 +203,12 @@ class DeviceTable:
 
     def rows(self, index: Tensor, roster: Roster) -> Tensor:
         """Whole rows: ``index`` ``(A, N)`` of row numbers, for each trial on the roster, gives ``(A, N, M)``."""
-        return _select(self._values, self._stored(index, roster))
+        return _select(self._values, self._locate(index, roster))
 
     def cells(self, index: Tensor, roster: Roster) -> Tensor:
         """Single cells: ``index`` ``(A, N, M)`` of row numbers, one for every cell, gives ``(A, N, M)``."""
         # In the flat table cell (r, m) is at place r * M + m.
-        places = torch.add(self._column_numbers, self._stored(index, roster), alpha=self.n_features)
+        places = torch.add(self._column_numbers, self._locate(index, roster), alpha=self.n_features)
         return _select(self._values.view(-1), places)
 
     def of(self, positions: Sequence[int]) -> "DeviceTable":
@@ -222,7 +222,7 @@ class DeviceTable:
     def _column_numbers(self) -> Tensor:
         return torch.arange(self.n_features, device=self.device)
 
-    def _stored(self, index: Tensor, roster: Roster) -> Tensor:
+    def _locate(self, index: Tensor, roster: Roster) -> Tensor:
         """The places of rows ``(A, N, ...)`` of the table among the stored rows."""
         if self._first is None:
             return index
@@ -243,22 +243,22 @@ class TrainingRows:
 
     def cells(self, positions: Tensor) -> Tensor:
         """Raw values of single cells at ``positions`` ``(T, N, M)`` among the training rows."""
-        return self._table.cells(self._of_table(positions), self._roster)
+        return self._table.cells(self._table_rows(positions), self._roster)
 
     def rows(self, positions: Tensor) -> Tensor:
         """Raw rows at ``positions`` ``(T, N)`` among the training rows: ``(T, N, M)``."""
-        return self._table.rows(self._of_table(positions), self._roster)
+        return self._table.rows(self._table_rows(positions), self._roster)
 
-    def _of_table(self, positions: Tensor) -> Tensor:
+    def _table_rows(self, positions: Tensor) -> Tensor:
         """The rows of the table at positions ``(T, N, ...)`` among the training rows."""
         rows = self._roster.of(self._rows)
         return rows.gather(1, positions.flatten(1)).view(positions.shape)
 
     def chunks(self, size: int) -> Iterator[Tensor]:
         """All training rows of all trials, stopped ones too, in their order, ``(T, <= size, M)`` at a time."""
-        everyone = Roster(len(self._rows), self._rows.device)
+        all_trials = Roster(len(self._rows), self._rows.device)
         for rows in torch.split(self._rows, size, dim=1):
-            yield self._table.rows(rows, everyone)
+            yield self._table.rows(rows, all_trials)
 
 
 def _select(values: Tensor, index: Tensor) -> Tensor:

@@ -162,8 +162,8 @@ class Encoding(Options, ABC):
     def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """All columns, encoded."""
         # The category of gaps must be there before categories are ordered.
-        with_gaps = [self._with_gap(column) if self.gaps and column.has_gaps else column for column in columns]
-        return tuple(self.column(column) if column.is_categorical else column for column in with_gaps)
+        gap_columns = [self._with_gap(column) if self.gaps and column.has_gaps else column for column in columns]
+        return tuple(self.column(column) if column.is_categorical else column for column in gap_columns)
 
     def _with_gap(self, column: Column) -> Column:
         """A column that shows its gaps; encoded categories have one for them."""

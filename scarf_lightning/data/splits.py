@@ -63,7 +63,7 @@ class Splitting(Options, ABC):
         """True if the sizes of the parts may differ between trials, so that trials cannot be stacked."""
         return False
 
-    def _of_parts(self, part: Ints | Floats, table: "Table", random: np.random.Generator) -> Split:
+    def _split_by_part(self, part: Ints | Floats, table: "Table", random: np.random.Generator) -> Split:
         """Rows by the number of their part, without unlabelled rows in validation and test."""
         is_used = table.is_labelled | (part == TRAIN)
         split = Split(*(np.flatnonzero(is_used & (part == number)) for number in range(len(PARTS))))
@@ -177,7 +177,7 @@ class Group(Splitting):
         # A large group may be the closest to both; validation gets one all the same.
         last_of_validation = max(last_of_training + 1, last_of_validation)
         part = np.digitize(place[group], [last_of_training + 1, last_of_validation + 1])
-        return self._of_parts(part, table, random)
+        return self._split_by_part(part, table, random)
 
 
 @dataclass
@@ -197,22 +197,22 @@ class Time(Splitting):
                 f"column {self.column!r}, which split=time sorts by, is missing in labelled rows; fill it, or leave "
                 "them out."
             )
-        by_time = labelled[np.argsort(times[labelled], kind="stable")]
+        sorted_rows = labelled[np.argsort(times[labelled], kind="stable")]
         # A cut must be at the end of the rows of one time.
-        changes = np.flatnonzero(np.diff(times[by_time]))
-        ends = np.append(changes + 1, len(by_time))
+        changes = np.flatnonzero(np.diff(times[sorted_rows]))
+        ends = np.append(changes + 1, len(sorted_rows))
         if len(ends) < len(PARTS):
             raise UsageError(
                 f"column {self.column!r}, which split=time sorts by, has {len(ends)} distinct times in labelled rows; "
                 "training, validation and testing need one each."
             )
-        n_validation, n_test = part_sizes(len(by_time))
-        n_before_test = len(by_time) - n_test
+        n_validation, n_test = part_sizes(len(sorted_rows))
+        n_before_test = len(sorted_rows) - n_test
         # Two more ends must be left for validation and testing.
         first = ends[_closest(ends[:-2], n_before_test - n_validation)]
         later_ends = ends[ends > first][:-1]
         second = later_ends[_closest(later_ends, n_before_test)]
-        train, validation, test = np.split(by_time, [first, second])
+        train, validation, test = np.split(sorted_rows, [first, second])
         # Comparing NaN is false, so rows without a time train.
         is_later = times > times[train[-1]]
         train = np.append(train, np.flatnonzero(~table.is_labelled & ~is_later))
@@ -241,7 +241,7 @@ class Column(Splitting):
             labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
             n_validation = max(1, round(VALIDATION_SHARE * len(labelled)))
             part[random.permutation(labelled)[:n_validation]] = VALIDATION
-        return self._of_parts(part, table, random)
+        return self._split_by_part(part, table, random)
 
 
 def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints) -> Split:
@@ -306,7 +306,7 @@ class Copies:
     @property
     def n_reserved(self) -> int:
         """Number of groups of one unit that fill up what larger groups leave."""
-        return sum(int(self._fitting(room).max(initial=1)) - 1 for room in self.rooms)
+        return sum(int(self._sizes_within(room).max(initial=1)) - 1 for room in self.rooms)
 
     @property
     def is_exact(self) -> bool:
@@ -315,10 +315,10 @@ class Copies:
         n_single = int((self.size == 1).sum())
         if n_single < self.n_reserved:
             return False
-        if self._fitting(n_test).sum() < n_test:
+        if self._sizes_within(n_test).sum() < n_test:
             return False
         # A small stratum has no validation rows.
-        return n_validation == 0 or bool(self._fitting(n_validation).sum() >= n_validation + n_test)
+        return n_validation == 0 or bool(self._sizes_within(n_validation).sum() >= n_validation + n_test)
 
     def parts(self, order: Ints) -> Ints:
         """The part of each row ``(n,)``.
@@ -343,7 +343,7 @@ class Copies:
             groups = groups[part[groups] == TRAIN]
         return part[self.group]
 
-    def _fitting(self, room: int) -> Ints:
+    def _sizes_within(self, room: int) -> Ints:
         """The sizes of the groups that fit into a part of this many units."""
         return self.size[self.size <= room]
 

@@ -118,9 +118,9 @@ class Table:
         readings, notes = list[ColumnReading](), list[str]()
         split_by, split_notes = None, list[str]()
         if split is not None:
-            kind, decides = split
-            split_by, split_notes = split_values(kind, frame[decides], source, decimal)
-            frame = frame.drop(columns=decides)
+            kind, deciding_column = split
+            split_by, split_notes = split_values(kind, frame[deciding_column], source, decimal)
+            frame = frame.drop(columns=deciding_column)
         for name, raw in frame.items():
             column = plain_column(raw)
             reading, rule, features, doubts = read_column(column, kinds.get(str(name)), decimal)

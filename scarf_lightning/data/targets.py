@@ -134,8 +134,8 @@ class Kind(ABC):
 
         # A number may be too large for float32.
         with np.errstate(over="ignore"):
-            narrow = predictions.astype(np.float32)
-        frame = pd.DataFrame(narrow if np.array_equal(narrow, predictions) else predictions)
+            float32_values = predictions.astype(np.float32)
+        frame = pd.DataFrame(float32_values if np.array_equal(float32_values, predictions) else predictions)
         frame.columns = pd.Index([str(place) for place in frame.columns])
         return frame.assign(label=labels)
 
@@ -230,9 +230,9 @@ class Classes(Kind):
 
     def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
         """Labels of which these are drawn uniformly over all classes, the true one included."""
-        noisy = labels.copy()
-        noisy[positions] = random.integers(self.n_outputs, size=len(positions))
-        return noisy
+        noisy_labels = labels.copy()
+        noisy_labels[positions] = random.integers(self.n_outputs, size=len(positions))
+        return noisy_labels
 
     def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
         """The weights of the classes, or their mean by the probabilities of soft targets. Every class counts equally,
@@ -244,8 +244,8 @@ class Classes(Kind):
         counts = np.stack([np.bincount(trial_labels, minlength=self.n_outputs) for trial_labels in labels])
         # Of few labels a trial may lack a class, which then has no share.
         n_present = (counts > 0).sum(axis=1, keepdims=True)
-        of_classes = labels.shape[1] / (n_present * np.maximum(counts, 1))
-        weights = torch.from_numpy(of_classes).to(targets.device)
+        class_weights = labels.shape[1] / (n_present * np.maximum(counts, 1))
+        weights = torch.from_numpy(class_weights).to(targets.device)
         # Hard targets are classes (T, n), soft ones probabilities (T, n, C).
         if targets.dim() == 2:
             return weights.gather(1, targets)
@@ -374,9 +374,9 @@ class Number(Kind):
         n = len(labels)
         # A step of 1 to n - 1 rows, round the end, leads to any row but itself.
         steps = random.integers(1, n, size=len(positions))
-        noisy = labels.copy()
-        noisy[positions] = labels[(positions + steps) % n]
-        return noisy
+        noisy_labels = labels.copy()
+        noisy_labels[positions] = labels[(positions + steps) % n]
+        return noisy_labels
 
     def fit(self, labels: Labels) -> Floats:
         # A few labels may be equal, and have no deviation to divide by.

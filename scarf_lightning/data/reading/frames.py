@@ -54,8 +54,8 @@ def frame_of(rows: Any) -> pd.DataFrame | None:
     else:
         return None
     names = [normalize("NFC", str(name)) for name in frame.columns]
-    if odd := list(filter(UNWRITABLE.search, names)):
-        raise UsageError(f"The rows have a column {odd[0]!r}, a name that no file can hold; rename it.")
+    if bad_names := list(filter(UNWRITABLE.search, names)):
+        raise UsageError(f"The rows have a column {bad_names[0]!r}, a name that no file can hold; rename it.")
     return frame.set_axis(names, axis=1)
 
 

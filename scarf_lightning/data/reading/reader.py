@@ -188,17 +188,17 @@ class Reader:
         if frame is None:
             raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
         counts = frame.columns.value_counts()
-        if wrong := [name for name in self.names if counts.get(name) != 1]:
-            raise UsageError(f"The rows lack {listed(wrong)}, or have a column of that name twice.")
+        if lacking_names := [name for name in self.names if counts.get(name) != 1]:
+            raise UsageError(f"The rows lack {listed(lacking_names)}, or have a column of that name twice.")
         # A rule may make several features of a column, as of a date.
         features = [
             feature for rule in self.rules for feature in rule.features(plain_column(frame[rule.column])).values()
         ]
-        encoded = [_encoded(feature, column) for feature, column in zip(features, self.columns, strict=True)]
+        encoded = [_encode(feature, column) for feature, column in zip(features, self.columns, strict=True)]
         return np.column_stack(encoded)
 
 
-def _encoded(feature: Values, column: Column) -> Floats:
+def _encode(feature: Values, column: Column) -> Floats:
     """A feature as the table holds it, ``(n,)``: numbers, or the places of categories among those of the table, NaN if
     they are not there."""
     if not isinstance(feature, Coded):

@@ -146,8 +146,8 @@ def read_weights(
     weights, others = floats_of(plain_column(column), decimal=decimal)
     used_weights = weights[is_labelled]
     # Networks compute in float32, unless a cell sets a higher precision.
-    unfit = (weights < 0) | (weights > np.finfo(np.float32).max)
-    if others or unfit.any() or np.isnan(used_weights).any() or not used_weights.any():
+    is_unfit = (weights < 0) | (weights > np.finfo(np.float32).max)
+    if others or is_unfit.any() or np.isnan(used_weights).any() or not used_weights.any():
         raise UsageError(
             f"dataset.weight: column {column.name!r} of {source} must hold a number from 0 to 3e38 in every row with a "
             "label, and not 0 in all of them."

@@ -120,8 +120,8 @@ class Rule:
             return column
         text = text or text_of(column)
         times = times_of([*text.distinct, ""], self.format)
-        unread = [value for value, is_none in zip(text.distinct, times.isna(), strict=False) if is_none]
-        _refuse(column, f"dates as {self.format}", known_values(unread))
+        bad_texts = [value for value, is_none in zip(text.distinct, times.isna(), strict=False) if is_none]
+        _refuse(column, f"dates as {self.format}", known_values(bad_texts))
         # The code -1 of a missing value picks the last.
         return times.iloc[text.codes].reset_index(drop=True)
 
@@ -148,9 +148,9 @@ def quantity_rule(
     return (Rule(name, "dates", format=format, has_zone="%z" in format), notes) if format else None
 
 
-def _refuse(column: "pd.Series[Any]", kind: str, wrong: Sequence[str]) -> None:
-    if wrong:
-        raise UsageError(f"Column {column.name!r} is read as {kind}, and holds {listed(wrong)}; correct it.")
+def _refuse(column: "pd.Series[Any]", kind: str, bad_texts: Sequence[str]) -> None:
+    if bad_texts:
+        raise UsageError(f"Column {column.name!r} is read as {kind}, and holds {listed(bad_texts)}; correct it.")
 
 
 def plain_text(value: Any, column: Any) -> str:
