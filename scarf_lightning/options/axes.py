@@ -101,13 +101,15 @@ def part(axis: str, name: Any, *, option: str | None = None) -> Part:
     Raises:
         UsageError: there is none; the message lists those that there are.
     """
-    by_name = registered(BASES[axis])
+    parts_of_axis = registered(BASES[axis])
     if axis == "pretrain":
-        by_name = {"none": NoPretraining, **by_name}
-    if not isinstance(name, str) or name not in by_name:
+        parts_of_axis = {"none": NoPretraining, **parts_of_axis}
+    if not isinstance(name, str) or name not in parts_of_axis:
         fault = f"{option or f'{axis}.name'}={name} is unknown"
-        raise UsageError(unknown_name(fault, str(name), sorted(by_name), "the options", full_list="scarf train --help"))
-    return by_name[name]
+        raise UsageError(
+            unknown_name(fault, str(name), sorted(parts_of_axis), "the options", full_list="scarf train --help")
+        )
+    return parts_of_axis[name]
 
 
 def target_of(cls: Part) -> str:
@@ -139,18 +141,18 @@ def registered(base: str) -> dict[str, Part]:
 
 @lru_cache
 def _registered(base: str, n_classes: int) -> dict[str, Part]:
-    by_name: dict[str, Part] = {}
+    parts_of_base: dict[str, Part] = {}
     for cls in _current(base):
         # A class without a name is a base of others.
         if not hasattr(cls, "name") or inspect.isabstract(cls):
             continue
-        other = by_name.setdefault(cls.name, cls)
-        if other is not cls:
+        namesake = parts_of_base.setdefault(cls.name, cls)
+        if namesake is not cls:
             raise UsageError(
-                f"{cls.name} is the name of two parts, {other.__module__}.{other.__name__} and "
+                f"{cls.name} is the name of two parts, {namesake.__module__}.{namesake.__name__} and "
                 f"{cls.__module__}.{cls.__name__}; give one of them another name."
             )
-    return by_name
+    return parts_of_base
 
 
 def classes(axis: str) -> Iterator[Part]:

@@ -51,11 +51,11 @@ def checked(schema: type[T], values: Values, place: str = "", *, exact: bool = F
         values = _arrange(schema, values, place)
     # mypy knows no hash of a class.
     hints = _hints_of(cast("Any", schema))
-    arguments = _typed_each(hints, values, place, exact=exact)
+    arguments = _type_values(hints, values, place, exact=exact)
     for field in fields(schema):  # type: ignore[arg-type]
         if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
             raise UsageError(f"{_join(place, field.name)} is missing.")
-    # The class checks what no type says: ranges, and fields that belong together.
+    # The class checks what types cannot express: ranges, and fields that belong together.
     with refusals_at(place):
         return schema(**arguments)
 
@@ -67,7 +67,7 @@ def _hints_of(schema: Any) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(schema)}
 
 
-def _typed_each(hints: Mapping[str, Any], values: Values, place: str, *, exact: bool = False) -> dict[str, Any]:
+def _type_values(hints: Mapping[str, Any], values: Values, place: str, *, exact: bool = False) -> dict[str, Any]:
     """Each value as its annotation has it; an unknown name is refused."""
     for name in values:
         if name not in hints:
@@ -99,7 +99,7 @@ def typed(hint: Any, value: Any, full: str, *, exact: bool = False) -> Any:
         name = options.pop("name", None)
         return {"name": name} | _options_of_part(full.rpartition(".")[2], name, f"{full}.name", options, full)
     if origin in (Union, UnionType):
-        # Most options of thousands of descriptions. Of a number it is checked that it is finite.
+        # A short cut for most options of thousands of descriptions. A float goes on: it must be finite.
         if type(value) in inner and type(value) is not float:
             return value
         # In the order of the annotation: in int | Literal["auto"] a number is tried before a text.
@@ -145,7 +145,7 @@ def checked_options(options: Mapping[str, Option], values: Values, place: str) -
     Raises:
         UsageError: as by `checked`.
     """
-    typed_values = _typed_each({name: option.hint for name, option in options.items()}, values, place)
+    typed_values = _type_values({name: option.hint for name, option in options.items()}, values, place)
     with refusals_at(place):
         for name, value in typed_values.items():
             options[name].check(value)

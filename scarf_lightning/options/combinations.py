@@ -66,7 +66,7 @@ def check_combination(config: Config) -> None:
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={method.name}, which trains f."
             )
-    # Only reading a file of the user's tells how many of its rows have no label.
+    # The number of rows without a label in a user's file is known only once it is read.
     if config.dataset.source != "csv":
         check_labels(config, 0)
 
@@ -92,8 +92,8 @@ def check_method(config: Config, kind: "type[Target]") -> None:
     """Refuse a method that does not serve a kind of target by a `UsageError`."""
     method = config.part("method")
     if not kind.is_among(method.targets):
-        why = method.why_not or f"it serves {' and '.join(method.targets)}"
-        raise UsageError(f"method={method.name} does not go with dataset.target_kind={kind.name}: {why}.")
+        reason = method.why_not or f"it serves {' and '.join(method.targets)}"
+        raise UsageError(f"method={method.name} does not go with dataset.target_kind={kind.name}: {reason}.")
 
 
 def check_labels(config: Config, n_unlabelled: int) -> None:
@@ -110,7 +110,7 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
 def unused_options(config: Config) -> set[str]:
     """Dotted names of options, or of groups of them, that this cell does not use."""
     method, regime, is_cotrained = config.part("method"), config.regime, config.is_cotrained
-    # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
+    # The fields of a part show which axes it needs: one with a field ``loss`` is made with a loss.
     needs = field_names(method) | field_names(config.part("pretrain"))
     # The task of co-training has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
     task = field_names(part("pretrain", config.cotrain.task if is_cotrained else "none"))
@@ -136,11 +136,11 @@ def unused_options(config: Config) -> set[str]:
         }
     )
     if has_finetune:
-        unused |= _idle_in(config, "finetune")
+        unused |= _idle_options(config, "finetune")
     else:
         unused |= {f"finetune.{name}" for name in field_names(FinetuneSettings)}.difference(method.uses)
     if config.is_pretrained:
-        return unused | _idle_in(config, "pretrain")
+        return unused | _idle_options(config, "pretrain")
     unused |= {f"pretrain.{name}" for name in field_names(PretrainSettings) - {"name"}}
     # A shorthand such as ``max_epochs`` then sets the option of the supervised phase alone.
     return unused | {name for name in SHORTHANDS if f"finetune.{name}" in unused}
@@ -151,7 +151,7 @@ def _where_true(idle: Mapping[str, bool], place: str = "") -> set[str]:
     return {f"{place}{name}" for names, is_idle in idle.items() if is_idle for name in names.split()}
 
 
-def _idle_in(config: Config, phase: str) -> set[str]:
+def _idle_options(config: Config, phase: str) -> set[str]:
     """The options of a phase that do nothing beside the method and the other options."""
     settings = getattr(config, phase)
     idle = {
@@ -202,7 +202,7 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     them; that of `with_dataset` shares them.
     """
     unused = unused_options(config)
-    # Of the hardware the precision alone changes numbers by more than rounding.
+    # Of the hardware options, only the precision changes numbers by more than rounding.
     precision = config.trainer.precision
     options = [
         *_options_in(Config, vars(config), ""),
@@ -236,10 +236,10 @@ def pretraining_options(config: Config) -> Sequence[UsedOption]:
 def with_dataset(config: Config, dataset: DatasetSettings) -> Config:
     """The configuration on another dataset, which uses the same options."""
     # What follows from the options does not depend on the dataset, so a sweep over datasets finds it once.
-    other = copy(config)
-    other.dataset = dataset
-    other.derived = config.derived
-    return other
+    twin = copy(config)
+    twin.dataset = dataset
+    twin.derived = config.derived
+    return twin
 
 
 def _options_in(cls: Part, values: Values, place: str) -> Iterator[UsedOption]:
@@ -282,7 +282,7 @@ def fit_to_target(config: Config, kind: "type[Target]") -> Config:
     settings, changes = config.finetune, dict[str, Any]()
     bound = settings.fixed_below_numbers
     if bound is not None:
-        # Whichever kind it is, one of both lengths is in force.
+        # For either kind, one of the two lengths applies.
         changes["fixed_below_numbers"] = None
         # Folds stop a network before it fits each number.
         if not kind.has_classes and not config.folds_on(0):

@@ -69,9 +69,9 @@ def _decides_numbers(name: str, origins: Collection[str]) -> bool:
     files = set(map(str, _sources(_file(name))))
     modules = {each for each, module in sys.modules.copy().items() if str(getattr(module, "__file__", None)) in files}
     # If the cell uses none of its parts and metrics, a plugin of nothing else does not matter.
-    defining = {cls.__module__ for axis in BASES for cls in classes(axis)}
-    defining |= {metric.function.__module__ for metric in metrics()}
-    return modules.isdisjoint(defining) or not modules.isdisjoint(origins)
+    part_modules = {cls.__module__ for axis in BASES for cls in classes(axis)}
+    part_modules |= {metric.function.__module__ for metric in metrics()}
+    return modules.isdisjoint(part_modules) or not modules.isdisjoint(origins)
 
 
 def _hash(name: str) -> str:
@@ -91,9 +91,9 @@ def _sources(file: Path) -> set[Path]:
     """All files of a package; or a module, the modules in its folder that it imports, and those that these import."""
     if file.name == "__init__.py":
         return set(file.parent.rglob("*.py"))
-    sources, waiting = set[Path](), [file]
-    while waiting:
-        path = waiting.pop()
+    sources, queue = set[Path](), [file]
+    while queue:
+        path = queue.pop()
         if path in sources or not path.is_file():
             continue
         sources.add(path)
@@ -102,7 +102,7 @@ def _sources(file: Path) -> set[Path]:
             lines = [line for line in path.read_text(encoding="utf-8").splitlines() if IMPORT.match(line)]
             for name in re.findall(r"\w+", " ".join(lines)):
                 stem = file.parent / name
-                waiting += [stem.with_suffix(".py"), *stem.rglob("*.py")]
+                queue += [stem.with_suffix(".py"), *stem.rglob("*.py")]
     return sources
 
 
@@ -139,8 +139,8 @@ def check_loggers(settings: LoggerSettings) -> None:
             continue
         section = settings.others[name]
         cls = logger_class(name, section)
-        # Lightning's own loggers have objects whose truth is whether a package is there, and whose text says how to get
-        # it.
+        # Modules of Lightning's loggers hold objects that are true if a package is installed. Their text names the
+        # package and how to install it.
         for requirement in vars(sys.modules[cls.__module__]).values():
             if type(requirement).__name__ == "RequirementCache" and not requirement:
                 raise UsageError(f"logger.{name} needs a package: {requirement}.")

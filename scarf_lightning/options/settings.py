@@ -261,7 +261,7 @@ class DatasetSettings(Options):
         None, "file of the table, or a pattern of files: .csv, .txt, .json, .jsonl, .parquet, .feather or .xlsx"
     )
     target: str | None = option(None, "column to predict")
-    # What its columns hold, where the values alone do not say it.
+    # What its columns hold, where the values alone do not show it.
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out; each leaves out every column in turn")
