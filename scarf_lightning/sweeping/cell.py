@@ -178,9 +178,9 @@ class Cell:
     @property
     def lacks_weights(self) -> bool:
         """True if the cell shall keep its networks and has finished trials without them."""
-        # Other libraries' models keep none, whatever the option says.
-        keeps = self.config.keep_weights and "finetune" in self.config.part("method").uses
-        return keeps and not all(self.stored.kept(WEIGHTS))
+        # Models of other libraries have no weights to keep.
+        keeps_weights = self.config.keep_weights and "finetune" in self.config.part("method").uses
+        return keeps_weights and not all(self.stored.kept(WEIGHTS))
 
     def target_kind(self) -> type[Target]:
         """The kind of its target. The data are loaded if it is not known without them.
@@ -206,8 +206,8 @@ class Cell:
             config = fit_to_target(config, KINDS[data.kind])
         options = used_options(config)
         if config.is_pretrained and config.cache.max_gb:
-            of_pretraining = pretraining_options(config)
-            fields = identity(config, of_pretraining, data.hash)
+            pretraining_choices = pretraining_options(config)
+            fields = identity(config, pretraining_choices, data.hash)
             self.pretraining = PretrainingStore(self.results, fields, config.cache.max_gb)
         self.store = CellStore(self.results, identity(config, options, data.hash))
 
@@ -217,16 +217,16 @@ class Cell:
 
 
 def distinct(cells: Iterable[Cell]) -> list[Cell]:
-    """Equal cells once, with the largest number of trials that is wanted of them."""
-    equal: dict[tuple[Path, str], list[Cell]] = {}
+    """Equal cells once, with the largest number of trials that one of them has."""
+    groups: dict[tuple[Path, str], list[Cell]] = {}
     for cell in cells:
         # Cells of two results folders are trained in each of them.
-        equal.setdefault((cell.results, cell.key), []).append(cell)
-    return [max(each, key=lambda cell: cell.config.trials) for each in equal.values()]
+        groups.setdefault((cell.results, cell.key), []).append(cell)
+    return [max(each, key=lambda cell: cell.config.trials) for each in groups.values()]
 
 
 def stores_of(cells: Iterable[Cell]) -> Iterable[Store]:
-    """The places of cells and of their pre-trainings, of which several cells may have one."""
+    """The stores of cells and of their pre-trainings, each once although several cells may share it."""
     places = chain.from_iterable((cell.store, cell.pretraining) for cell in cells)
     return {store.folder: store for store in places if store}.values()
 
@@ -354,12 +354,12 @@ def make_ready(cells: Sequence[Cell], number: int) -> None:
 
 def failures(cells: Sequence[Cell]) -> list[str]:
     """Each reason why cells did not finish, once, with the cells that it holds for."""
-    alike = dict[str, list[Cell]]()
+    cells_by_reason = dict[str, list[Cell]]()
     for cell in cells:
         if cell.state is not State.FINISHED:
-            alike.setdefault(cell.failure.error if cell.failure else "", []).append(cell)
+            cells_by_reason.setdefault(cell.failure.error if cell.failure else "", []).append(cell)
     sentences = []
-    for first, *others in alike.values():
+    for first, *others in cells_by_reason.values():
         label = first.label + (f" (and {len(others):,} more of {len(cells):,} cells)" if others else "")
         failure = first.failure and replace(first.failure, cell=label)
         sentences.append(str(failure or f"{label} did not finish."))
@@ -402,27 +402,27 @@ class Job:
 
 
 def unfinished(cells: Sequence[Cell]) -> list[Cell]:
-    """Those of surveyed cells that lack something."""
+    """The surveyed cells that are not finished."""
     return [cell for cell in cells if cell.state is not State.FINISHED]
 
 
 def plan_jobs(cells: Sequence[Cell]) -> list[Job]:
-    """The jobs of what is left to train of surveyed cells, in the order in which they are best trained. Each cell is
-    told the processor time that it is expected to take."""
-    sharing = dict[object, list[Cell]]()
+    """The jobs of the unfinished among surveyed cells, in the best order for training. Each cell gets the processor
+    time that it is expected to take."""
+    groups = dict[object, list[Cell]]()
     for cell in unfinished(cells):
-        sharing.setdefault(cell.shared, []).append(cell)
-    jobs = [Job(group) for group in sharing.values()]
+        groups.setdefault(cell.shared, []).append(cell)
+    jobs = [Job(group) for group in groups.values()]
     for job in jobs:
         _expect(job)
     jobs.sort(key=lambda job: job.seconds, reverse=True)
-    # Jobs of one dataset stand side by side, so that it is loaded once; that of the longest job is first.
+    # Jobs of one dataset follow each other, so that it is loaded once. The dataset of the longest job comes first.
     datasets = [job.dataset for job in jobs]
     return sorted(jobs, key=lambda job: datasets.index(job.dataset))
 
 
 def _expect(job: Job) -> None:
-    """Tell the cells of a job the seconds that they are expected to take."""
+    """Set the seconds that each cell of a job is expected to take."""
     first, n_pretrainings = job.cells[0], len(job.missing)
     size = first.source.known_size or first.config.dataset.size or TYPICAL_SIZE
     if first.data is not None:

@@ -176,13 +176,13 @@ class Composer:
         self._compose_once, self._setting = cache(self._compose), cache(self._configure)
 
     def __call__(self, overrides: Overrides) -> Config:
-        """The configuration of one cell, with the number of steps that its recipe says.
+        """The configuration of one cell, with the number of steps that its recipe sets.
 
         Raises:
             UsageError: as by `setting`, or it has no such option.
         """
-        config, lacking = self.setting(overrides)
-        for refusal in lacking.values():
+        config, refusals = self.setting(overrides)
+        for refusal in refusals.values():
             raise refusal
         return config
 
@@ -198,14 +198,14 @@ class Composer:
         # A file of the user's may refer to the dataset.
         if dataset is None or self.config_dir or any(map(MEETS_DATASET.search, rest)):
             return self._setting(overrides)
-        config, lacking = self._setting(rest)
+        config, refusals = self._setting(rest)
         # The command line overrides the scaling of a dataset.
         if dataset.id in NEVER_SCALED and not any(each.startswith("scaling=") for each in rest):
             config = replace(config, scaling={"name": "none"})
-        return with_dataset(config, dataset), lacking
+        return with_dataset(config, dataset), refusals
 
     def _configure(self, overrides: Overrides) -> Setting:
-        choices, parsed_overrides, lacking = tuple(filter(_is_choice, overrides)), parsed(overrides), {}
+        choices, parsed_overrides, refusals = tuple(filter(_is_choice, overrides)), parsed(overrides), {}
         try:
             # In a struct a value is put in only where there is an option.
             sections = OmegaConf.create(self._compose_once(choices), flags={"struct": True})
@@ -214,7 +214,7 @@ class Composer:
                     if line not in choices:
                         OmegaConf.update(sections, override.key_or_group, override.value())
                 except UNKNOWN as error:
-                    lacking[line] = usage_error(error)
+                    refusals[line] = usage_error(error)
             values: Any = OmegaConf.to_container(sections, resolve=True)
             of_recipe, keys = recipe_options(str(values["recipe"])), [each.key_or_group for each in parsed_overrides]
             for name in of_recipe.keys() - keys:
@@ -224,7 +224,7 @@ class Composer:
                     values[axis].pop(option, None)
             # A shorthand such as ``max_epochs`` that is not set leaves each phase its own default.
             config = read({name: value for name, value in values.items() if value != MISSING})
-            return within_max_epochs(config, of_recipe, keys), lacking
+            return within_max_epochs(config, of_recipe, keys), refusals
         except ERRORS as error:
             raise usage_error(error) from error
 
@@ -257,7 +257,7 @@ def hydra_started() -> Iterator[None]:
     """
     with _one_thread:
         # Hydra has one global instance, and refuses to start a second one.
-        theirs = GlobalHydra.instance().hydra
+        outer_hydra = GlobalHydra.instance().hydra
         GlobalHydra.instance().clear()
         try:
             with initialize_config_dir(str(CONF), **OF_TODAY):
@@ -265,7 +265,7 @@ def hydra_started() -> Iterator[None]:
         except ERRORS as error:
             raise usage_error(error) from error
         finally:
-            GlobalHydra.instance().hydra = theirs
+            GlobalHydra.instance().hydra = outer_hydra
 
 
 def search_path(config_dir: str | Path | None) -> list[str]:
@@ -291,8 +291,8 @@ def usage_error(error: BaseException) -> UsageError:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         (axis, _, name), options = error.missing_cfg_file.rpartition("/"), error.options or ()
         # A user may have meant a table.
-        of_table = "For a file of yours: dataset=csv dataset.path=FILE." if axis == "dataset" else ""
-        hint = did_you_mean(name, options) or of_table
+        table_hint = "For a file of yours: dataset=csv dataset.path=FILE." if axis == "dataset" else ""
+        hint = did_you_mean(name, options) or table_hint
         return UsageError(
             unknown_name(f"{axis}={name} is not an option", name, options, f"the options of {axis}", hint=hint)
         )

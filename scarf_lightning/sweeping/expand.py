@@ -64,14 +64,14 @@ def expand(arguments: Sequence[str], composer: Composer) -> ExpandedSweep:
     """
     settings = values_of(arguments, ("sweeps", "trials", "reference", *EXPANDING))
     sweep = None
-    # Null takes a sweep back.
+    # sweeps=null cancels a sweep.
     if settings.get("sweeps"):
         sweep = read_sweep(str(settings["sweeps"]), [SWEEPS, Path(composer.config_dir or SWEEPS, "sweeps")])
     line_axes = _axes(arguments)
     if "dataset.path" in line_axes:
         line_axes.setdefault("dataset", ["dataset=csv"])
     candidates, unknown = _compose(_combinations(line_axes, sweep, composer), composer)
-    cells, left_out = _going_together(candidates)
+    cells, left_out = _select_valid(candidates)
     refuse(_problems(cells, unknown) if cells else left_out)
     usual = composer(())
     config = cells[0].config
@@ -123,9 +123,9 @@ def _combinations(line_axes: Axes, sweep: SweepFile | None, composer: Composer) 
         UsageError: they are more than ``max_cells``.
     """
     combinations = list[Overrides]()
-    of_file = {"trials": [f"trials={sweep.trials}"]} if sweep and sweep.trials is not None else {}
+    file_axes = {"trials": [f"trials={sweep.trials}"]} if sweep and sweep.trials is not None else {}
     for block in sweep.cells if sweep else [{}]:
-        axes = of_file | _axes([f"{axis}={_text(values)}" for axis, values in block.items()]) | line_axes
+        axes = file_axes | _axes([f"{axis}={_text(values)}" for axis, values in block.items()]) | line_axes
         config = composer(tuple(chain(*(axes.pop(name, ()) for name in EXPANDING))))
         for overrides in combined(axes, config.vary):
             combinations += _with_columns(overrides, composer)
@@ -142,8 +142,8 @@ def _text(values: Any) -> str:
     on the command line: ``glob(cc18-*)``."""
     if isinstance(values, str):
         return values
-    several = values if isinstance(values, list) else [values]
-    return ",".join(map(hydra_text, several))
+    listed_values = values if isinstance(values, list) else [values]
+    return ",".join(map(hydra_text, listed_values))
 
 
 def combined(axes: Axes, vary: str) -> Iterator[Overrides]:
@@ -199,29 +199,29 @@ def _compose(combinations: Sequence[Overrides], composer: Composer) -> tuple[lis
     A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
     regime.labels=20``. It is left out of their overrides.
     """
-    cells, wrong = {}, []
+    cells, problems = {}, []
     unknown = dict[str, UsageError]()
     for combination in combinations:
         try:
-            config, lacking = composer.setting(combination)
+            config, refusals = composer.setting(combination)
         except UsageError as error:
-            wrong.append(str(error))
-            # To find out that a choice is wrong takes as long as composing it.
-            if len(wrong) == MOST_PROBLEMS:
+            problems.append(str(error))
+            # A wrong choice takes as long to compose as a right one.
+            if len(problems) == MOST_PROBLEMS:
                 break
         else:
-            overrides = tuple(each for each in combination if each not in lacking)
+            overrides = tuple(each for each in combination if each not in refusals)
             cells[overrides] = Cell(overrides, config)
-            unknown |= lacking
-    refuse(wrong)
+            unknown |= refusals
+    refuse(problems)
     return list(cells.values()), unknown
 
 
-def _going_together(candidates: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
+def _select_valid(candidates: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """The cells whose choices go together, and serve their data; and sentences on the others."""
     # A method without kinds serves every target. The kind may have to be found in the data.
     kinds = set(KINDS).intersection(*(cell.config.part("method").targets or KINDS for cell in candidates))
-    # Cells of one table may stand apart, and a large one takes seconds to read.
+    # A large table takes seconds to read, so it is read once for all of its cells.
     read = cache(Source.read)
     cells, left_out = [], []
     for cell in candidates:
@@ -250,7 +250,7 @@ def _problems(cells: Sequence[Cell], unknown: Mapping[str, UsageError]) -> list[
         # An option that some cells use may be set for all of them, as in pretrain=scarf,none loss.temperature=2.
         if all(is_in(name, options) for options in unused):
             sentences.append(f"{name} is set, but no cell of this run uses it; leave it out, or choose what uses it.")
-    # Results tell the datasets of a run apart by their names.
+    # Results distinguish the datasets of a run by their names.
     tables = {(cell.config.dataset.path, cell.config.dataset.target, cell.dataset_name) for cell in cells}
     if len({name for _, _, name in tables}) < len(tables):
         sentences.append("Tables of this run have one name; train them one by one, each with dataset.name=NAME.")

@@ -18,7 +18,7 @@ from ..options.settings import expanded
 from ..results.records import DamagedRecordError, read_bytes
 
 PACKAGE = Path(__file__).parents[1]
-# In a checkout they stand beside the package; `setup.py` puts them into the package in a wheel.
+# In a checkout they lie beside the package; `setup.py` puts them into the package in a wheel.
 ROOT = PACKAGE if (PACKAGE / "conf").is_dir() else PACKAGE.parent
 CONF, SWEEPS = ROOT / "conf", ROOT / "sweeps"
 NO_AXIS = {"plugins", "paths", "logger", "hydra", "chunk", "force", "sweeps", "plan", "max_cells"}
@@ -122,7 +122,7 @@ def _read(file: Path) -> SweepFile:
         # Aliases of aliases would expand to any number of values.
         if sum(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)) > MOST_ALIASES:
             raise ValueError("it has too many aliases (*NAME); write the values out")
-        # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that stands twice.
+        # Its loader is PyYAML's safe one, which reads 1e-3 as a number and refuses a name that occurs twice.
         content: Any = OmegaConf.to_container(OmegaConf.create(text))
         if not isinstance(content, dict):
             raise ValueError("it must have title and cells, each with a value")

@@ -97,7 +97,7 @@ class Slurm:
         # At Ctrl-C too, since tasks would train on without the command.
         except BaseException:
             slurm("scancel", f"--name={name}")
-            # Until they have given their claims back.
+            # Wait until the tasks have given their claims back.
             _wait(name)
             forget(folder)
             raise
@@ -105,7 +105,7 @@ class Slurm:
             raise Detached(
                 f"The job array {name} is in the queue. The same command waits for it; `scancel --name={name}` ends it."
             )
-        # Cells that have got on are launched again by the run. If none has, no task could begin, and a log says why.
+        # The run launches the other trials again. If none was finished, no task could begin, and a log has the reason.
         if sum(len(cell.missing) for cell in survey(cells) if cell.state is State.WAITING) == n_missing:
             raise RuntimeError(f"no task of the job array finished a trial; see {folder}/*.log")
         forget(folder)
@@ -167,15 +167,15 @@ def slurm(program: str, *arguments: str) -> str:
         UsageError: there is no such program here, or it refuses.
     """
     try:
-        ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+        process = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         raise UsageError(
             f"hydra/launcher=slurm needs Slurm's programs, and there is no {program} here; run this on a login node, "
             "or leave hydra/launcher out."
         ) from error
-    if ran.returncode != 0:
-        raise UsageError(f"{program}: {ran.stderr.strip()}")
-    return ran.stdout
+    if process.returncode != 0:
+        raise UsageError(f"{program}: {process.stderr.strip()}")
+    return process.stdout
 
 
 def launch_by(launcher: Launcher, jobs: Sequence[Job]) -> None:
@@ -225,7 +225,7 @@ def read_job(file: Path) -> list[Cell]:
     """The cells of a job, whose plugins are imported."""
     cells = []
     for overrides, config, *other_fields in read_json(file)["cells"]:
-        # The command that wrote the file has named them: it is a message to its own job.
+        # They may be imported: the command that wrote the file for its own job has named them.
         load_plugins(config["plugins"])
         cells.append(Cell(tuple(overrides), read(config), *other_fields))
     return cells

@@ -60,9 +60,9 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
     survey(cells)
     cells_to_train = cells if options.force else unfinished(cells)
     # Finished trials are trained again only with force=true, so the weights of their networks cannot be had.
-    lost = [cell.label for cell in cells if cell.lacks_weights]
-    if lost and not options.force:
-        raise UsageError(f"{'; '.join(lost)}: finished trials have no weights; force=true trains them again.")
+    cell_labels = [cell.label for cell in cells if cell.lacks_weights]
+    if cell_labels and not options.force:
+        raise UsageError(f"{'; '.join(cell_labels)}: finished trials have no weights; force=true trains them again.")
     problems = list[str]()
     if cells_to_train:
         if launch is not None and options.workers is not None:
@@ -73,9 +73,9 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
         make_ready(cells_to_train, len(cells))
         try:
             jobs = plan_jobs(cells_to_train)
-            starting = nullcontext(launch) if launch else Workers(crew(options, jobs), load())
+            context = nullcontext(launch) if launch else Workers(crew(options, jobs), load())
             # The display has a thread, before which the workers are forked.
-            with starting as launcher, show.watching(cells_to_train, is_told=launch is None) as tell:
+            with context as launcher, show.watching(cells_to_train, is_told=launch is None) as tell:
                 if isinstance(launcher, Workers):
                     launcher.tell = tell
                 _train(cells_to_train, jobs, launcher)
@@ -86,7 +86,7 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
         # For instance, a scheduler refuses the jobs because of options that the user must mend.
         except UsageError:
             raise
-        # A launcher raises anything where a process was killed or it is not set up.
+        # A launcher may raise any error if a process was killed or if it is not set up.
         except Exception as error:
             survey(cells)
             reason = explained(error) or f"{type(error).__name__}: {error}"

@@ -147,12 +147,12 @@ class Worker:
         end_openmp_threads()
         self.gpu, self.cells, self.text_counts = gpu, list[Cell](), Counter[str]()
         context = multiprocessing.get_context("fork")
-        self.pipe, theirs = context.Pipe()
+        self.pipe, child_pipe = context.Pipe()
         # Python ends daemons at its own end, also those of a start that a signal has ended.
-        self.process = context.Process(target=_work, args=(os.getpid(), train, theirs, gpu), daemon=True)
+        self.process = context.Process(target=_work, args=(os.getpid(), train, child_pipe, gpu), daemon=True)
         self.process.start()
         # The pipe ends when the process does, which alone holds its other end.
-        theirs.close()
+        child_pipe.close()
 
 
 class Workers:
@@ -212,11 +212,11 @@ class Workers:
 
     def train(self, jobs: Sequence[Job]) -> None:
         """Train jobs, the first ones first. That of a worker that dies is left to the next launch of the run."""
-        waiting = list(reversed(jobs))
+        queue = list(reversed(jobs))
         while True:
             for worker in self._workers:
-                if not worker.cells and waiting:
-                    job = waiting.pop()
+                if not worker.cells and queue:
+                    job = queue.pop()
                     worker.cells = job.cells
                     # It may have died while it waited, which the end of its pipe shows.
                     with suppress(OSError):
