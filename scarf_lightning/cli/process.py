@@ -68,8 +68,8 @@ def ended_by_signals() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        signal_error = _ended_by(error)
-        # Outside the block Ctrl-C is what it is everywhere.
+        signal_error = _find_signal(error)
+        # Outside the block Ctrl-C is a KeyboardInterrupt, as everywhere.
         if isinstance(signal_error, Interrupted):
             raise KeyboardInterrupt from None
         if signal_error is None or signal_error is error:
@@ -82,7 +82,7 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _ended_by(error: BaseException) -> BaseException | None:
+def _find_signal(error: BaseException) -> BaseException | None:
     """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
     signal_errors = (Interrupted, Terminated)
     cause: BaseException | None = error
@@ -100,8 +100,8 @@ def prepare_streams() -> None:
     for number, name in enumerate(NAMES):
         if getattr(sys, name) is None:
             # The lowest number that is free, which is that of the closed stream.
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            setattr(sys, name, os.fdopen(nowhere, "w" if number else "r", encoding="utf-8"))
+            null_device = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(null_device, "w" if number else "r", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         # A notebook, or a test, has streams of its own. A pipe shows a line when it is written.
         if isinstance(stream, io.TextIOWrapper):

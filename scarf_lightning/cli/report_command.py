@@ -80,7 +80,7 @@ class WrittenReport:
     @property
     def is_open(self) -> bool:
         """True if there are comparisons and of none we can tell."""
-        # A page without comparisons asks nothing, so nothing is open.
+        # A page without comparisons poses no question, so none is open.
         return not self.effects.empty and bool((self.effects["answer"] == UNDECIDED).all())
 
     def __str__(self) -> str:

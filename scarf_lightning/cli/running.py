@@ -46,10 +46,10 @@ def sweeping(arguments: Sequence[str], config_dir: str | Path | None = None) -> 
     Raises:
         UsageError: one of them is wrong.
     """
-    of_hydra, of_cells, presets = list[str](), list[str](), list[str]()
+    hydra_overrides, cell_overrides, presets = list[str](), list[str](), list[str]()
     for override in parsed(arguments):
         line, name = str(override.input_line), override.get_key_element()
-        (of_hydra if override.is_hydra_override() else of_cells).append(line)
+        (hydra_overrides if override.is_hydra_override() else cell_overrides).append(line)
         # A preset may choose the launcher.
         if name.startswith("+") and "." not in name and not override.is_sweep_override():
             presets.append(line)
@@ -57,13 +57,13 @@ def sweeping(arguments: Sequence[str], config_dir: str | Path | None = None) -> 
         offer(named_plugins(arguments))
         # Hydra's own way would compose the single values of a sweep with the default part of each axis, and refuse an
         # option that only other parts have.
-        overrides = [*search_path(config_dir), *of_hydra, *presets]
+        overrides = [*search_path(config_dir), *hydra_overrides, *presets]
         master = compose("train", overrides=overrides, return_hydra_config=True)
         callbacks = Callbacks(master)
         callbacks.on_multirun_start(config=master, config_name="train")
         context = HydraContext(config_loader=GlobalHydra.instance().config_loader(), callbacks=callbacks)
         sweeper = Plugins.instance().instantiate_sweeper(config=master, hydra_context=context, task_function=train_job)
-        yield partial(sweeper.sweep, of_cells)
+        yield partial(sweeper.sweep, cell_overrides)
         callbacks.on_multirun_end(config=master, config_name="train")
 
 
@@ -82,7 +82,7 @@ def train_job(job: DictConfig) -> float | None:
         # The configuration is composed once more, to refuse what no cell uses.
         request = expand([*arguments, "max_cells=1"], Composer(arguments, next(iter(hydra.searchpath), None)))
         (cell,) = request.cells
-        # Refused before it trains: the sweeper would ask for it only at the end.
+        # Refused before training: the sweeper would read it only at the end.
         check_objective(cell.config, job.objective, is_returned=hydra.mode is RunMode.MULTIRUN)
         # In this process, since the other sweeper starts processes of its own.
         run(request, load_training, Terminal(), lambda _: load_training()([cell], None))
@@ -169,7 +169,7 @@ def check_sweep_file(sweep: SweepFile) -> None:
     Raises:
         UsageError: one of them is wrong.
     """
-    # Without it there are no drawings, and the report says so.
+    # Without matplotlib there are no drawings, and a report is refused with a sentence.
     if not sweep.report or find_spec("matplotlib") is None:
         return
     # It imports matplotlib.

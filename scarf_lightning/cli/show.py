@@ -158,7 +158,7 @@ class SweepProgress:
     @contextmanager
     def shown(self, *, is_told: bool) -> Iterator[Tell]:
         """Show progress while the block runs. Watch the store, unless ``is_told``."""
-        # Jobs of a launcher say nothing, and this thread waits for them.
+        # Jobs of a launcher send no messages, and this thread waits for them.
         watching = threading.Thread(target=self._watch, daemon=True)
         with self._bar if self._console.is_terminal else nullcontext():
             if not is_told:
@@ -172,7 +172,7 @@ class SweepProgress:
 
     def look(self, cells: Sequence[Cell]) -> None:
         """Look at these cells, and show how far all are."""
-        # A file server may be away for a moment. What lasts stops the run, which says it.
+        # A file server may be away for a moment. A lasting error stops the run, which reports it.
         with suppress(OSError):
             survey(cells)
         (task,) = self._bar.tasks
@@ -242,7 +242,7 @@ def sweep_table(results: "CellResults", leading_metric: Metric) -> Table:
         columns = ["dataset", *columns]
     options, outcomes = [], []
     for cell, row in results.rows.items():
-        # A column each would be a letter wide.
+        # With a column for each option, columns would be a letter wide.
         if len(columns) > MOST_OPTIONS:
             options.append({"options": setting_name(row, columns)})
         else:
@@ -286,7 +286,7 @@ def _outcome(results: "CellResults", cell: int, leading_metric: Metric) -> dict[
 def shared_trials(results: "CellResults") -> int | None:
     """The number of trials, if all cells have the same number and none diverged."""
     numbers = set(results.cells["finished"])
-    # Where no cell has a trial, the table says so of each.
+    # If no cell has a trial, the table shows it for each cell.
     if len(numbers) > 1 or numbers == {0} or results.trials["diverged"].any():
         return None
     return int(numbers.pop())
