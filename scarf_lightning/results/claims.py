@@ -97,7 +97,7 @@ class Claim:
         """Touch the file every so often, until the claim is released."""
         while not self._released.wait(RENEW_EVERY):
             with suppress(OSError):
-                # A file server that is away for a moment; `check` tells a claim that is lost.
+                # A file server that is away for a moment; `check` finds a claim that is lost.
                 os.utime(self._path)
 
 
@@ -180,18 +180,18 @@ def _take_over(folder: Path, token: str) -> bool:
     try:
         # All processes try the same file, so that one succeeds; first, so that its new name never looks old.
         os.utime(paths[0], follow_symlinks=False)
-        mine = paths[0].rename(paths[0].with_name(token))
+        own_file = paths[0].rename(paths[0].with_name(token))
     except FileNotFoundError:
         # Released, or another was first.
         return False
-    _remove_others(mine)
+    _remove_others(own_file)
     return True
 
 
-def _remove_others(mine: Path) -> None:
+def _remove_others(own_file: Path) -> None:
     """Remove all other files from a claim that this process holds: those of no process, or of an earlier holder."""
-    for path in mine.parent.iterdir():
-        if path != mine:
+    for path in own_file.parent.iterdir():
+        if path != own_file:
             with suppress(OSError):
                 # Its owner was faster.
                 remove(path)
@@ -234,7 +234,7 @@ def _is_dead(token: str) -> bool:
     pid, start = int(holder["pid"]), holder["started"]
     if pid == os.getpid() and start == _start_time(pid):
         return token not in _held
-    # Signal 0 is not sent, and tells whether there is such a process.
+    # Signal 0 is not sent. It only checks that the process exists.
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -41,7 +41,7 @@ def identity(config: Config, options: Sequence[UsedOption], data_hash: str) -> R
             *(each.own for each in options if each.own),
             *(metric.function for metric in metrics() if metric.name in watched_metrics),
         ]
-        # A plugin of which nothing is used decides nothing.
+        # A plugin that the cell does not use changes no numbers.
         if hashes := plugin_hashes(config.plugins, code):
             fields["plugins"] = hashes
     for each in options:
@@ -57,7 +57,7 @@ def columns(config: Config) -> Row:
     Options of reading are among them if they are set, such as ``dataset.drop``.
     """
     # They describe a cell and are no part of its identity. The hash of the table holds what they do to it, so two ways
-    # of asking for one table are one cell, and a cell keeps its fingerprint whether or not its reading is described.
+    # to name one table are one cell, and a cell keeps its fingerprint whether or not its reading is described.
     # An option that does nothing is left out, as it is from results that are older than the option.
     dataset = vars(config.dataset)
     reading = {f"dataset.{name}": as_column(dataset[name]) for name in READING if dataset.get(name) not in (None, [])}

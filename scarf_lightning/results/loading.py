@@ -122,7 +122,7 @@ class StoredTrial:
         trials = []
         for t, row in enumerate(rows):
             vectors, trial_weights = (
-                {name: array[t] for name, array in all_.items()} for all_ in (preprocessing, weights)
+                {name: array[t] for name, array in arrays.items()} for arrays in (preprocessing, weights)
             )
             trials.append(cls(row, vectors, trial_weights))
         return trials
@@ -205,7 +205,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description is damaged.
     """
-    stored = _described(results, fingerprint)
+    stored = _read_described(results, fingerprint)
     curves = read_curves(stored)
     _warn(stored)
     return StoredCell(fingerprint, stored.description, _as_table(stored.in_order), curves)
@@ -219,18 +219,18 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
     """
     from safetensors.numpy import load
 
-    stored = _described(results, fingerprint, hashes=True)
+    stored = _read_described(results, fingerprint, hashes=True)
     _warn(stored)
     trials: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
         try:
             weights = read_file(stack, table, WEIGHTS, load) if WEIGHTS in table["files"] else {}
-            of_stack = StoredTrial.of_stack(table["trials"], read_file(stack, table, PREPROCESSING, load), weights)
+            stack_trials = StoredTrial.of_stack(table["trials"], read_file(stack, table, PREPROCESSING, load), weights)
         # An IndexError: its arrays have fewer trials.
         except (DamagedRecordError, IndexError) as error:
             raise UsageError(f"{stack} cannot be used: {error}.") from error
         # The first record of a trial counts.
-        trials = {each.row["trial"]: each for each in of_stack} | trials
+        trials = {each.row["trial"]: each for each in stack_trials} | trials
     return [trials[number] for number in sorted(trials)]
 
 
@@ -246,7 +246,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     """
     import pandas as pd
 
-    stored = _described(results, fingerprint)
+    stored = _read_described(results, fingerprint)
     predictions = read_predictions(stored)
     _warn(stored)
     if not predictions:
@@ -296,7 +296,7 @@ def read_predictions(stored: Stored) -> dict[int, Predictions]:
     return {each.trial: each for each in reversed(list(chain(*stack_files(stored, PREDICTIONS, parse))))}
 
 
-def _described(results: str | Path, fingerprint: str, *, hashes: bool = False) -> Stored:
+def _read_described(results: str | Path, fingerprint: str, *, hashes: bool = False) -> Stored:
     """A described cell of the store."""
     cell = expanded(results) / fingerprint
     stored = read_cell(cell, hashes=hashes)
@@ -312,12 +312,12 @@ def _warn(stored: Stored) -> None:
         warnings.warn(f"{path} is left out: {reason}.", RecordWarning, stacklevel=3)
 
 
-def _as_table(rows: Sequence[Row], always: Sequence[str] = ()) -> "pd.DataFrame":
-    """Rows as a frame, with the columns ``always`` and all that a row has, `FIRST_COLUMNS` before the others."""
+def _as_table(rows: Sequence[Row], required_columns: Sequence[str] = ()) -> "pd.DataFrame":
+    """Rows as a frame, with ``required_columns`` and all columns of any row, `FIRST_COLUMNS` first."""
     import pandas as pd
 
     # In the order of their first row, which a set would lose.
-    names = dict.fromkeys(chain(always, *rows))
+    names = dict.fromkeys(chain(required_columns, *rows))
     first = [name for name in FIRST_COLUMNS if name in names]
     dtypes, columns = dtypes_of_columns() | {"dataset_id": "Int64"}, {}
     for name in dict.fromkeys([*first, *names]):
@@ -360,8 +360,8 @@ def _no_cell(cell: Path) -> UsageError:
 
 def newest_versions(cells: Cells) -> tuple[Cells, list[str]]:
     """The cells among these that are of the newest versions, and a sentence on the others, if there are any."""
-    of_this_science = [each for each in cells if each[1].description["identity"].get("science") == SCIENCE_VERSION]
-    newest = _written_last(_written_last(of_this_science, "data", _question), "plugins", _options)
+    current_cells = [each for each in cells if each[1].description["identity"].get("science") == SCIENCE_VERSION]
+    newest = _select_latest(_select_latest(current_cells, "data", _question), "plugins", _options)
     if len(newest) == len(cells):
         return newest, []
     return newest, [
@@ -370,7 +370,7 @@ def newest_versions(cells: Cells) -> tuple[Cells, list[str]]:
     ]
 
 
-def _written_last(cells: Cells, field: str, thing: Callable[[Stored], str]) -> Cells:
+def _select_latest(cells: Cells, field: str, thing: Callable[[Stored], str]) -> Cells:
     """The cells whose version of a ``thing``, which a ``field`` of their identity holds, was written last."""
     versions = [(thing(stored), _text(stored.description["identity"].get(field))) for _, stored in cells]
     last: dict[str, tuple[str, str]] = {}
@@ -405,16 +405,16 @@ def _text(value: Any) -> str:
 
 def few_steps_note(cells: Sequence[Sequence[Fields]]) -> list[str]:
     """A sentence on the phases in which the median trial of a cell made fewer than 100 steps, if there is one."""
-    few = {}
+    phrases = {}
     for phase in LONGER:
         medians, column = [], f"{phase}_steps"
         for rows in cells:
             if steps := [row[column] for row in rows if row.get(column) is not None]:
                 medians.append(median(steps))
         if medians and min(medians) < FEW_STEPS:
-            few[phase] = f"{min(medians):g} optimiser steps in {phase}"
+            phrases[phase] = f"{min(medians):g} optimiser steps in {phase}"
     sentence = (
-        f"The median trial of a cell made {' and '.join(few.values())}, fewer than {FEW_STEPS}: networks may have "
-        f"learnt too little. {' '.join(LONGER[phase] for phase in few)} trains longer."
+        f"The median trial of a cell made {' and '.join(phrases.values())}, fewer than {FEW_STEPS}: networks may have "
+        f"learnt too little. {' '.join(LONGER[phase] for phase in phrases)} trains longer."
     )
-    return [sentence] if few else []
+    return [sentence] if phrases else []

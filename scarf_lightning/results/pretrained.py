@@ -87,19 +87,19 @@ class PretrainingStore(Store):
         from safetensors.numpy import load
 
         refuse_links(self.folder, self.records)
-        by_number = {}
+        loaded_trials = {}
         for trial in trials:
             place = self._place(trial)
             try:
                 contents, record = self._contents(trial)
-                by_number[trial] = replace(record, weights=read_file(place, contents, WEIGHTS, load))
+                loaded_trials[trial] = replace(record, weights=read_file(place, contents, WEIGHTS, load))
                 # The trials that were used last are evicted last.
                 os.utime(place, follow_symlinks=False)
             except FileNotFoundError:
                 continue
             except DamagedRecordError as error:
                 warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
-        return by_number
+        return loaded_trials
 
     def add(self, trials: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
         """Keep these trials, and evict the least recently used trials of any pre-training until all fit.
@@ -163,6 +163,6 @@ def evict(results: Path, max_gb: float) -> None:
         if total <= max_gb * GIGABYTE:
             break
         # It gets another name first, so that no process reads half of it.
-        with temporary(trial) as gone, suppress(FileNotFoundError):
-            trial.rename(gone)
+        with temporary(trial) as waste, suppress(FileNotFoundError):
+            trial.rename(waste)
         total -= size

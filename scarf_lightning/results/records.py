@@ -136,7 +136,7 @@ def temporary(target: Path) -> Iterator[Path]:
         yield path
     except OSError as error:
         if error.errno is not None and error.filename is None:
-            # A write knows its file by number alone.
+            # The error of a write does not name the file.
             error.filename = str(target)
         raise
     finally:
@@ -148,12 +148,12 @@ def temporary(target: Path) -> Iterator[Path]:
         surely(tidy)
 
 
-def surely(tidy: Callable[[], None]) -> None:
+def surely(clean_up: Callable[[], None]) -> None:
     """Tidy up, and once more if SIGTERM or Ctrl-C raised in the middle of it."""
     try:
-        tidy()
+        clean_up()
     except BaseException:
-        tidy()
+        clean_up()
         raise
 
 
@@ -175,13 +175,13 @@ def check_folder(results: Path, *, writable: bool) -> None:
         UsageError: it is a file or lies in one, its name is no text, something in it is a link, or nothing can be
             written to it.
     """
-    there = next(path for path in (results, *results.absolute().parents) if path.exists())
-    if not there.is_dir():
-        raise UsageError(f"paths.results={results} cannot be used: {there} is not a folder; name another one.")
+    ancestor = next(path for path in (results, *results.absolute().parents) if path.exists())
+    if not ancestor.is_dir():
+        raise UsageError(f"paths.results={results} cannot be used: {ancestor} is not a folder; name another one.")
     try:
-        # Records name it.
+        # Records hold the name as UTF-8.
         str(results.absolute()).encode()
-        refuse_links(*results.iterdir() if there == results else ())
+        refuse_links(*results.iterdir() if ancestor == results else ())
         if writable:
             results.mkdir(parents=True, exist_ok=True)
             with temporary(results / "probe") as probe:
