@@ -92,14 +92,14 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Mo
 def _prepared_training(config: Config, table: Table, *, verbose: bool) -> Iterator[CellTraining]:
     """The training of a cell without test rows. What is noted becomes warnings.
 
-    The process is set up as for a cell, and gradients are computed even if the caller has switched them off. Its
-    threads and its loggers are as they were in the end.
+    The process is set up as for a cell, and gradients are computed even if the caller has switched them off. In the
+    end its threads and its loggers are restored.
     """
     from ..trying import check_used
 
     notes = check_used([config])
     console = screen(stderr=True) if verbose else None
-    # An estimator runs inside somebody's program, which must find its process as it left it.
+    # An estimator runs inside a user's program, so it restores the settings of the process.
     threads = torch.get_num_threads()
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
     with warnings.catch_warnings():

@@ -65,7 +65,7 @@ class Description:
         trials: the number of each network's trial. A trial may have several, of which the last one embeds.
         precision: the precision of training.
         plugins: modules that define the network.
-        target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
+        target: the target without its classes, as a record keeps it; empty for encoders alone.
         inputs: the columns of the table that `fit` was given, in their order; empty if they are not known.
         is_named: the columns had names then, and rows are read by name. Columns of an array have the names x0, x1, ...
 

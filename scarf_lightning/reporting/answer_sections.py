@@ -50,7 +50,7 @@ Line = tuple[tuple[Entry, ...], dict[str, Any]]
 
 def answer_sections(answers: Answers) -> list[Section]:
     """The first screen: the answer in sentences, one figure, one table, and the trials that would decide what is open;
-    then the rest of what is known of it."""
+    then further details."""
     results, effects, product = answers.results, answers.effects, answers.product
     if not effects:
         levels = _without_comparison(results, answers.options.measure)

@@ -86,7 +86,7 @@ class Answers:
 
     @cached_property
     def by_metric(self) -> dict[Metric, Sequence[Effect]]:
-        """The effects by the leading metric and those beside it, as they were planned; none if no other is known."""
+        """The effects by the leading metric and by others of its kind, unanswered; none if no other metric is known."""
         leading, trials = self.options.measure, self.results.trials
         names = OF_NUMBERS if "number" in leading.targets else OF_CLASSES
         others = [name for name in names if name != leading.name and trials[name].notna().any()]

@@ -109,7 +109,7 @@ class Section:
 
 
 def not_drawn(reason: str) -> list[Block]:
-    """A warning in the place of blocks."""
+    """A warning instead of blocks."""
     return [Paragraph(f"Not drawn: {reason}", warns=True)]
 
 

@@ -58,7 +58,7 @@ class ReportedCell:
         folder: its place in the store; None while its data, and so its fingerprint, are not known.
         trials: how many are wanted.
         overrides: that request it on the command line.
-        metric: the one that its run asks for.
+        metric: the one that its run names.
         failure: why it failed when it was last tried.
         stored: its records, if they have been read.
     """
@@ -90,7 +90,7 @@ class CellResults:
         damaged: records that cannot be used, and why.
         usual: the axis columns of a cell without overrides; of several references the most usual one is taken.
         targets: what the cells predict, by label, as far as that is known.
-        metric: the one that they ask for, or else the one that their targets lead with.
+        metric: the one that their runs name, or else the leading one of their targets.
         stored: the records of the cells that are in a store, by label.
     """
 
@@ -268,7 +268,7 @@ def read_results(
     cells = _frame_of_cells(report_cells, rows_of_cells)
     # A report without a setting of its own for how tables are read compares with the reading by default.
     unset = {column: NULL for column in map(str, cells) if is_of_reading(column)}
-    # Runs that asked for different metrics have none in common, so their targets decide.
+    # Runs that name different metrics have none in common, so their targets decide.
     metrics = {cell.metric for cell in report_cells if cell.metric is not None}
     return CellResults(
         cells=cells,

@@ -96,8 +96,8 @@ class Look:
     """A look at a comparison.
 
     Attributes:
-        trials: at which it was taken; over tables, of all tables together.
-        levels: as they were claimed, after the looks before.
+        trials: the number of trials at the look; over tables, of all tables together.
+        levels: of its claims, after the looks before.
         is_gain: true if the difference was an improvement.
         margin: that the levels beyond and within are about.
     """
@@ -123,8 +123,8 @@ class Verdict:
         basis: where the interval is from; ``none`` if there is none.
         margin: a difference no larger than this is of no practical consequence.
         parts: of the error on one table, if its predictions are known.
-        reason: why there is no answer, if it is another than too few trials.
-        looks: that were taken at this comparison, this one with them, by their trials; none if nobody counts them.
+        reason: why there is no answer, unless there are too few trials.
+        looks: at this comparison, ascending in trials, with this one; none if looks are not counted.
     """
 
     difference: float
@@ -319,9 +319,9 @@ def after_looks(verdict: Verdict, before: Sequence[Look]) -> Verdict:
 def chance_of_answer(verdict: Verdict, trials: int, needed: Levels = ALONE) -> float:
     """The chance that an open comparison has the direction of its difference after so many trials.
 
-    A difference does not stay as it was measured. The true one lies around it by its error. What is measured later lies
-    around the true one by a smaller error, and shares what was measured before. So it moves by the difference of both
-    variances.
+    A measured difference changes with more trials. The true difference lies around it by its error. A later measurement
+    lies around the true difference by a smaller error, and shares the trials before. So it moves by the difference of
+    both variances.
 
     Args:
         verdict: on one table, whose predictions are known.

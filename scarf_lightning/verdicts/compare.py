@@ -1,7 +1,7 @@
 """The door to the evaluator: effects of results of any library, from a long frame of metrics or of predictions.
 
-A frame has the columns ``dataset``, ``trial`` and ``competitor``, or several that stand in its place; one with numbers
-of labels, if they vary; and one of these:
+A frame has the columns ``dataset``, ``trial`` and ``competitor``, or several columns in place of ``competitor``; a
+column with numbers of labels, if they vary; and one of these:
 
 - **metrics**, a row a trial: a column of the metric's name, empty where a trial has no value;
 - **predictions**, a row a test row of a trial: ``row``, its number in the table, by which it has one ``label`` in all
@@ -94,7 +94,7 @@ def compare(
         metric: one of `scarf_lightning.metrics`, such as ``accuracy`` or ``rmse``.
         reference: the competitor that the others are compared with, the first one if not given; with ``factors`` also a
             value of one, such as ``scaling=minmax``.
-        factors: columns that stand in the place of ``competitor``. If the frame holds all combinations of their values,
+        factors: columns that replace ``competitor``. If the frame holds all combinations of their values,
             each value is compared with the first of its column over all settings of the others, and each two columns
             have an interaction. If all settings differ from one in a single column, each change is compared with it.
             Else each setting is compared with the reference. A setting does not use a column in which it is null.
@@ -234,7 +234,7 @@ def _trials_of_predictions(frame: pd.DataFrame, metric: Metric, columns: Sequenc
             "for each.".format(*row)
         )
     predictions, labels = _predictions_and_labels(frame, metric, columns)
-    # Rows may be called by any names, so their ranks stand for them.
+    # Rows may have any names, so their ranks number them.
     numbers = pd.factorize(frame["row"], sort=True)[0]
     trials = []
     places: Any = frame.groupby([*PLACE, "trial"], sort=False).indices

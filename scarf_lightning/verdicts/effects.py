@@ -5,7 +5,8 @@ A frame of results and the cells of a report are planned by the same rules, in t
 - **By axis**, if the cells are all combinations of two axes or more: each value beside the first one of its axis, over
   all settings of the others, and an interaction for each two axes.
 - **One change at a time**, if all cells but one, the base, differ from it in a single axis: the textbook ablation.
-- **Each cell beside a reference**: the one that is named, itself without pre-training, or the most usual one.
+- **Each cell beside a reference**: the one that the user gives, the cell itself without pre-training, or the most
+  usual one.
 
 With several numbers of labels, each effect with more labels is also compared with that with the fewest.
 """
@@ -192,15 +193,15 @@ class Product:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells that are planned, and what is known of them.
+    """The cells to compare, with their axes, their metric and their reference.
 
     Attributes:
         cells: with their options by axis.
         axes: all that a cell may have.
         varied: those in which competitors differ.
-        metric: that they are compared by.
-        reference: a competitor by its name, a value of an axis, or ``axis=value``; None if nobody names one.
-        usual: the values of a cell that chooses nothing.
+        metric: of the comparison.
+        reference: a competitor by its name, a value of an axis, or ``axis=value``; None if none is given.
+        usual: the values of a cell without overrides.
         margin: a difference no larger than this is of no practical consequence.
     """
 
@@ -385,7 +386,7 @@ def _user_references(plan: Plan) -> list[str]:
 
 def _one_by_one(plan: Plan) -> list[Effect]:
     """Each change beside the base of a star, called by its override, such as ``scaling=minmax``; or else each
-    competitor beside its reference: the one that is named, itself without pre-training, or the most usual one."""
+    competitor beside its reference: the one that the user gives, itself without pre-training, or the most usual one."""
     user_references, effects = _user_references(plan), []
     changes = _star(plan, user_references)
     references = user_references or _without_pretraining(plan) or [*plan.competitors][:1]

@@ -120,7 +120,7 @@ class WinMatrix:
         wins: the row is better at p < alpha.
         losses: the row is worse at p < alpha.
         ties: tested, and not significant.
-        undecided: no test possible, for want of two trials of each side.
+        undecided: no test is possible, because a side has fewer than two trials.
     """
 
     wins: pd.DataFrame

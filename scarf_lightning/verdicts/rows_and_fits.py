@@ -46,7 +46,7 @@ BLOCKS = 10
 """Blocks of rows in the order of time: rows in one block may depend on each other. Ten to thirty suffice (Schmeiser
 1982, DOI 10.1287/opre.30.3.556); ten are the longest, and allow most dependence."""
 MOST_FREEDOM = 1e9
-"""Degrees of freedom that stand for infinitely many."""
+"""Degrees of freedom that count as infinitely many."""
 NOTHING = np.empty((0, 2))
 DIGITS = 9
 """Digits of a share that are not rounding."""
@@ -113,7 +113,7 @@ def row_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     """
     value = metric.function(predictions, labels)
     formula = FORMULAS.get(metric.name)
-    # AUROC of one class, for instance: no row can have a part in what is not defined.
+    # AUROC of one class, for instance: no row has a part in an undefined metric.
     if math.isnan(value) or (formula is None and len(labels) > MOST_JACKKNIFED):
         return np.full(len(labels), np.nan)
     values = jackknifed(metric, predictions, labels, value) if formula is None else formula(predictions, labels)
@@ -387,7 +387,7 @@ def error_parts(
         common = round((float((shares.sum(axis=0) ** 2).sum()) - own_squares) / (trials - 1) / own_squares, DIGITS)
     # Splits without a row in common, such as those of cross-validation, test all rows that there are.
     n_table = n_test / common if common else n_test * trials
-    # Rows that validate neither train nor test, so what trains may be less than what is not tested.
+    # Validation rows neither train nor test, so fewer rows may train than are not tested.
     training_share = min(n_trained / n_table, 1 - n_test / n_table, MOST_IN_TRAINING)
     bound = _variance_within_units(deviations, shares) * training_share / (1 - training_share)
     return ErrorParts(

@@ -44,7 +44,7 @@ from .rows_and_fits import NOTHING, ErrorParts, RowsOfTrial, error_parts, units_
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 PRIME = 1_000_003
 DECIMALS = 12
-"""Decimals of a difference; what is behind them is rounding."""
+"""Decimals of a difference; further ones are rounding."""
 
 
 class Estimate(NamedTuple):
@@ -56,7 +56,7 @@ class Estimate(NamedTuple):
         freedom: degrees of freedom of the error.
         basis: where the error is from; ``none`` if it is unknown.
         parts: of the error, if the predictions are known.
-        reason: why the error is unknown, if it is another than too few trials.
+        reason: why the error is unknown, unless there are too few trials.
     """
 
     mean: float

@@ -3,7 +3,7 @@
 The reference's learning curve is inverted: its metric is a straight line in the logarithm of the number of labels
 between two numbers of labels at which it was measured (Hestness et al. 2017, arXiv 1712.00409; Viering and Loog 2023,
 DOI 10.1109/TPAMI.2022.3220744, on the shapes of learning curves). Beyond its ends the curve is continued by its last
-step, as far as `REACH` times the most labels. Curves flatten, so what lies there is worth rather more than the figure.
+step, as far as `REACH` times the most labels. Curves flatten, so a gain there is worth rather more than the figure.
 """
 
 import math
@@ -80,8 +80,8 @@ def worths_of(effects: Sequence[Effect], cells: Sequence[Cell]) -> list[tuple[Ef
     points are the numbers of labels that all tables have; a part of the labels, or all, is another number on each.
 
     Args:
-        effects: that are answered, best first.
-        cells: that they are of, with the reference's curve among them.
+        effects: with their answers, best first.
+        cells: of these effects, with those of the reference's curve.
     """
     means = {(cell.name, cell.labels, cell.table): cell.trials.mean for cell in cells}
     label_numbers = sorted({cell.labels for cell in cells if cell.labels is not None and 1 <= cell.labels < math.inf})

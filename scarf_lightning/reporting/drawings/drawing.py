@@ -102,7 +102,7 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
         types = get_type_hints(drawings_by_name[name])
         values = {key: value for key, value in entry.items() if key != "draw"}
         for key, value in values.items():
-            # One column may stand for a list of one.
+            # A single column is read as a list of one.
             if get_origin(types.get(key)) is list and isinstance(value, str):
                 values[key] = [value]
             if value == []:

@@ -101,7 +101,7 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     rows, columns = (list(shortened(names, 32).values()) for names in (matrix.wins.index, matrix.wins.columns))
     figure, (axes,) = new_figure(CELL * (n_columns + 1) + MARGIN, CELL * n_rows + MARGIN * 0.6)
     least = matrix.minimum
-    # The column of minima stands beside the matrix.
+    # The last column holds the minima.
     ratios = np.column_stack([matrix.ratio, least["ratio"]]).astype(float)
     wins = np.column_stack([matrix.wins, least["wins"]])
     decided = np.column_stack([matrix.decided, least["decided"]])

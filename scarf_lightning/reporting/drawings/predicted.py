@@ -74,7 +74,7 @@ class PredictedDrawing(Drawing):
     """A drawing of kept predictions: a panel a cell, or a line a cell.
 
     Attributes:
-        target: the kind of target that it is of.
+        target: the kind of target that it shows.
         caption: of its figure.
         has_lines: True if all cells share a panel.
     """
