@@ -73,10 +73,10 @@ def run_train(arguments: list[str]) -> None:
         from .running import refuse_untaken, sweeping, train_job
 
     namespace = _parse(arguments)
-    plugins = named_plugins(namespace.overrides)
+    overrides = namespace.overrides
+    plugins = named_plugins(overrides)
     if not shows_one:
         refuse_untaken(plugins)
-    overrides = namespace.overrides
     # Hydra would answer a choice that is no name by a traceback.
     parsed(overrides)
     # Other sweepers than ours leave this file in the working folder.
@@ -87,8 +87,8 @@ def run_train(arguments: list[str]) -> None:
             with sweeping(overrides, namespace.config_dir) as sweep:
                 sweep()
             return
-        # Hydra reads its flags from the process's arguments alone, and takes no overrides on both sides of one.
-        flags = [argument for argument in arguments if argument not in (*namespace.overrides, *MODES)]
+        # Hydra reads its flags from the process's arguments alone, and takes no options on both sides of one.
+        flags = [argument for argument in arguments if argument not in (*overrides, *MODES)]
         sys.argv[1:] = [*flags, *search_path(namespace.config_dir), *overrides]
         offer(plugins)
         main = hydra.main(config_path=str(CONF), config_name="train", **OF_TODAY)
@@ -98,7 +98,7 @@ def run_train(arguments: list[str]) -> None:
         except SystemExit as ended:
             if ended.code or not namespace.help:
                 raise
-            sys.stdout.write(_document(namespace.overrides))
+            sys.stdout.write(_document(overrides))
     # Hydra calls a comma an ambiguous value, and advises --multirun, which would train.
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):

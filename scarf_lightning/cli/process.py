@@ -1,4 +1,4 @@
-"""How a command meets its surroundings: signals that end it, and streams that are closed or have no reader."""
+"""The signals that end a command, and its streams that are closed or have no reader."""
 
 import io
 import logging

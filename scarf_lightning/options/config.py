@@ -130,7 +130,7 @@ class Config(Options):
 
     @property
     def may_fold(self) -> bool:
-        """Whether ``finetune.folds`` can choose the steps of a fit: its method can be folded, and fits on few labels
+        """True if ``finetune.folds`` can choose the steps of a fit: its method can be folded, and fits on few labels
         have a fixed length."""
         return 0 < self.watched_from < math.inf and bool(self.part("method").is_folded)
 

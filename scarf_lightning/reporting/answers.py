@@ -201,7 +201,6 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
     trials = results.trials
     # Rows of older versions lack the labels in all.
     n_labels = trials["n_labels"].fillna(trials["n_labelled"]).astype(float).groupby(trials["cell"]).median()
-    trials_by_label = {label: results.measured(label, metric) for label in results.rows}
     cells = []
     for label, row in results.rows.items():
         is_baseline = row["method"] == LEARNS_NOTHING
@@ -213,7 +212,7 @@ def cells_in(results: CellResults, metric: Metric) -> list[Cell]:
             labels=None if competition.budgets is None else competition.budgets[label],
             n_labels=n_labels.get(label, math.nan),
             key=label,
-            trials=trials_by_label[label],
+            trials=results.measured(label, metric),
             fault="" if is_baseline else results.sign_of(label),
             is_baseline=is_baseline,
         )

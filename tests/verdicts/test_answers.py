@@ -59,7 +59,7 @@ def test_an_answer_is_where_the_interval_lies_and_its_mirror_image_mirrors_it(
     assert answer_of(Interval(-(low + high) / 2, -high, -low), 0.01) == mirrored
 
 
-def test_the_surest_comparison_needs_most_and_those_open_differences_share_alike() -> None:
+def test_the_surest_comparison_needs_most_and_those_left_open_share_alike() -> None:
     """Holm by hand: 0.06 over three, over two, and the last two that miss it share it, whatever their order."""
     levels = [Levels(0.5, 0.01, 0.5), Levels(0.001, 0.02, 0.5), Levels(0.2, 0.05, 0.5)]
 

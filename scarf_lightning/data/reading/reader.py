@@ -28,7 +28,7 @@ FEWEST_WORDS = 5
 hashes of texts of 10 words that depend on the target raised the accuracy of a linear model by 7 points, and those of
 random words lowered it by 2; with 3 words, as names have, they raised it by half a point at best."""
 BOOLEANS = {"true": ("true", "True", "1"), "false": ("false", "False", "0")}
-"""How OpenML, Python and an array of numbers write a Boolean."""
+"""The words for a Boolean of OpenML, of Python and of an array of numbers."""
 DONE = {
     "empty": "left out: it has no value",
     "constant": "left out: one value alone",
