@@ -60,9 +60,9 @@ def run(request: ExpandedSweep, load: LoadTraining, show: Show, launch: Launch |
     survey(cells)
     cells_to_train = cells if options.force else unfinished(cells)
     # Finished trials are trained again only with force=true, so the weights of their networks cannot be had.
-    cell_labels = [cell.label for cell in cells if cell.lacks_weights]
-    if cell_labels and not options.force:
-        raise UsageError(f"{'; '.join(cell_labels)}: finished trials have no weights; force=true trains them again.")
+    weightless = [cell.label for cell in cells if cell.lacks_weights]
+    if weightless and not options.force:
+        raise UsageError(f"{'; '.join(weightless)}: finished trials have no weights; force=true trains them again.")
     problems = list[str]()
     if cells_to_train:
         if launch is not None and options.workers is not None:
