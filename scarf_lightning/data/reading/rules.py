@@ -226,7 +226,7 @@ def notation_of(texts: Sequence[str], decimal: str | None = None) -> tuple[Notat
     best = min(others, key=lambda sign: len(others[sign]))
     is_grouped = any(THOUSANDS[best] in text for text in texts)
     notes = []
-    if is_grouped and others[best] == others.get(",") != texts:
+    if is_grouped and best == "." and others["."] == others.get(",") != texts:
         doubt = "its commas are read as separators of thousands, though they could be decimal"
         notes.append(f"{doubt}; \"dataset.decimal=','\" reads them as decimal")
     return (best, is_grouped, unit), others[best], notes

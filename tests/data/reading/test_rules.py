@@ -57,6 +57,12 @@ def test_a_doubt_about_commas_is_said_and_an_option_decides() -> None:
     assert (number_of("1,234", notation), notes) == (1.234, [])
 
 
+def test_commas_behind_points_are_decimal_without_a_doubt() -> None:
+    for decimal in (None, ","):
+        notation, _, notes = notation_of(["34.005,58", "1.200.300,5"], decimal)
+        assert (number_of("34.005,58", notation), notes) == (34005.58, [])
+
+
 def test_numbers_without_thousands_take_no_comma_later() -> None:
     notation, *_ = notation_of(["0.5", "1"])
     for text, read_with in (("0,126", notation), ("1,126", notation), ("0,126", (".", True, ""))):
