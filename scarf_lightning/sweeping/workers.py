@@ -263,6 +263,9 @@ class _Output(io.TextIOBase):
         """Send the run a message, see `Worker.pipe`."""
         # Threads of libraries may write, too.
         with self._lock:
+            # A line that has no end yet comes before the end of its cell.
+            if self._begun and not isinstance(message, str):
+                self.write("\n")
             self._pipe.send(message)
 
     def write(self, text: str) -> int:

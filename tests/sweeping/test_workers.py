@@ -227,6 +227,13 @@ def test_what_a_worker_writes_again_is_shown_again(log: Log, capsys: pytest.Capt
     assert capsys.readouterr().err.splitlines()[1:] == ["said", "by a part"] * 2
 
 
+def test_a_line_without_an_end_is_shown_with_its_cell(log: Log, capsys: pytest.CaptureFixture[str]) -> None:
+    with training(log, 2, lambda cell: print("epoch 1,", "epoch 2", end="")) as run:
+        run.train(jobs(1))
+
+    assert capsys.readouterr().err.splitlines()[1:] == ["epoch 1, epoch 2"]
+
+
 def test_an_error_that_is_no_cells_stops_all(log: Log) -> None:
     """Such as a full disk, on which not even the reason of a failure can be kept."""
 
