@@ -135,19 +135,19 @@ if len(numeric):
     spaces = {"columns": tuple(scaled)} | spaces
 
 tables = []
-for space, (known, asked) in spaces.items():
-    _, nearest = NearestNeighbors(n_neighbors=3).fit(known).kneighbors(asked[:1])
+for space, (train_rows, test_rows) in spaces.items():
+    _, nearest = NearestNeighbors(n_neighbors=3).fit(train_rows).kneighbors(test_rows[:1])
     neighbours = train.iloc[nearest[0], :5].assign(**{"class": target[~is_test].iloc[nearest[0]]})
     tables.append(neighbours.set_axis(pd.MultiIndex.from_product([[f"nearest by {space}"], neighbours.index])))
-asked = test.iloc[[0], :5].assign(**{"class": target[is_test].iloc[0]})
-display(pd.concat([asked.set_axis(pd.MultiIndex.from_product([["test row"], asked.index])), *tables]))
+first_row = test.iloc[[0], :5].assign(**{"class": target[is_test].iloc[0]})
+display(pd.concat([first_row.set_axis(pd.MultiIndex.from_product([["test row"], first_row.index])), *tables]))
 
 # %% tags=["compared"]
 spaces = {"columns": spaces["columns"]} if "columns" in spaces else {}
 spaces |= {phase: (embedded[~is_test], embedded[is_test]) for phase, embedded in embeddings.items()}
 agreement = {
-    space: KNeighborsClassifier(5).fit(known, target[~is_test]).score(asked, target[is_test])
-    for space, (known, asked) in spaces.items()
+    space: KNeighborsClassifier(5).fit(train_rows, target[~is_test]).score(test_rows, target[is_test])
+    for space, (train_rows, test_rows) in spaces.items()
 }
 pd.Series(agreement, name="accuracy of 5 nearest neighbours").round(3).to_frame()
 

@@ -70,7 +70,7 @@ table.head(3)
 #
 # Every second label is hidden here: rows whose label is `None` (or -1, or NaN) train without it. `n_trials` networks
 # are trained, each on all rows but another tenth, and vote. How the columns were read is in `reading_`; what
-# you should know of them is said in warnings, which are shown as sentences here.
+# you should know of them is in warnings, which are shown as sentences here.
 
 # %%
 X, y = table.drop(columns=TARGET), table[TARGET]

@@ -107,7 +107,7 @@ pairs["after"] = projections(best)
 # %% [markdown]
 # ## Why the loss is negative
 #
-# Row *i* is asked which of the *N* views is its own, as a classifier with *N* classes is. The usual InfoNCE is the
+# Row *i* chooses which of the *N* views is its own, as a classifier with *N* classes does. The usual InfoNCE is the
 # cross-entropy of that answer: never negative, and log *N* for a guess. The paper's Algorithm 1 divides the sum in the
 # denominator by *N*, so its loss is the cross-entropy minus log *N*. A guess costs 0, whatever the size of the batch,
 # and **whoever does better than a guess has a negative loss**. The gradient is the same. Minus the loss is a lower
@@ -154,8 +154,8 @@ for axes, (name, cosines) in zip(squares, matrices.items(), strict=True):
     axes.set(xticks=[], yticks=[])
 squares[0].set_ylabel("row i", fontsize=12)
 figure.colorbar(picture, ax=squares, label="cosine", shrink=0.8)
-for colour, (name, of_rows) in zip((GREY, COLOURS[0]), losses.items(), strict=True):
-    right.hist(of_rows, bins=20, range=(-2.2, 1), color=colour, alpha=0.7, label=name)
+for colour, (name, row_losses) in zip((GREY, COLOURS[0]), losses.items(), strict=True):
+    right.hist(row_losses, bins=20, range=(-2.2, 1), color=colour, alpha=0.7, label=name)
 right.axvline(0, color="black", linewidth=1)
 right.axvline(floor, color="black", linewidth=1, linestyle=":")
 top = right.get_ylim()[1]

@@ -73,7 +73,7 @@ class Metric:
 
     @property
     def is_relative(self) -> bool:
-        """True if differences are judged in percent of the reference's value: they are where there is no largest."""
+        """True if differences are in percent of the reference's value: they are where there is no largest."""
         return math.isinf(self.bounds[1])
 
     @property

@@ -38,7 +38,7 @@ OF_WDBC: dict[str, Any] = {
     "target": Classes(("1", "2")), "overrides": (),
     "config": {"seed": 0}, "options": {}, "reading": {},
 }  # fmt: skip
-"""What a description says of the data and of who asked for the cell."""
+"""What a description says of the data and of the overrides of the cell."""
 WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30)
 
 
@@ -107,7 +107,7 @@ def some_record(trials: Sequence[int], *, first: float = 0.5, pretrained: bool =
 
 
 def some_cell(*overrides: str, **chosen: Any) -> Cell:
-    """A cell of two trials that is asked for by these overrides."""
+    """A cell of two trials with these overrides."""
     return Cell(overrides, some_config(**{"trials": 2} | chosen))
 
 

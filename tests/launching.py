@@ -31,9 +31,9 @@ class FakeLauncher:
         return [self._job(overrides) for overrides in job_overrides]
 
     def _job(self, overrides: list[str]) -> JobReturn:
-        (asked,) = OverridesParser.create().parse_overrides(overrides)
-        assert asked.key_or_group == "chunk.file"
-        file = str(asked.value())
+        (override,) = OverridesParser.create().parse_overrides(overrides)
+        assert override.key_or_group == "chunk.file"
+        file = str(override.value())
         self.launched.append([cell.overrides for cell in read_job(Path(file))])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(CellLoop, "train_cell", lambda _, cell, trials: self._train_cell(cell))

@@ -15,8 +15,8 @@ from tests.processes import TINY
 
 def stored(results: Path, *overrides: str) -> CellStore:
     """A cell of tiny networks, trained to the end."""
-    asked = (*TINY, f"paths.results={results}", *overrides)
-    cell = Cell(asked, config_of(*asked))
+    arguments = (*TINY, f"paths.results={results}", *overrides)
+    cell = Cell(arguments, config_of(*arguments))
     assert CellLoop(Screen(quiet=True)).train_cell(cell)
     assert cell.store is not None
     return cell.store
@@ -34,5 +34,5 @@ def one_overflows(folder: Path) -> list[str]:
     random = np.random.default_rng(3)
     huge = np.linspace(-9e200, 9e200, 60)
     features = pd.DataFrame({"huge": huge, "usual": random.normal(size=60)})
-    asked = write_csv(folder, features, pd.Series(random.choice(["a", "b"], 60)))
-    return [*asked, "scaling=zscore,minmax"]
+    arguments = write_csv(folder, features, pd.Series(random.choice(["a", "b"], 60)))
+    return [*arguments, "scaling=zscore,minmax"]

@@ -114,9 +114,9 @@ def train_with(module: str, folder: Path) -> pd.DataFrame:
     (source,) = set(re.findall(rf"```python\n# {module}\.py\n(.*?)```", TEXT, flags=re.DOTALL))
     (folder / f"{module}.py").write_text(source)
     arguments, *_ = [a for a in commands(*PAGES) if f"plugins=[{module}]" in a]
-    asked = [*arguments, *QUICK, f"paths.results={folder / 'results'}"]
+    command = [*arguments, *QUICK, f"paths.results={folder / 'results'}"]
 
-    ran = subprocess.run([sys.executable, str(ROOT / "train.py"), *asked], cwd=folder, capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, str(ROOT / "train.py"), *command], cwd=folder, capture_output=True, text=True)
 
     assert ran.returncode == 0, ran.stderr
     return load(folder / "results")

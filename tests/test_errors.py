@@ -155,11 +155,11 @@ def test_a_report_without_its_packages_is_refused_before_anything_is_done(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    asked: dict[str, Callable[[], object]] = {
+    doors: dict[str, Callable[[], object]] = {
         "A thing": lambda: require_report("A thing"),
         "A report": lambda: scarf_lightning.report("quick"),
     }
-    for thing, ask in asked.items():
+    for thing, ask in doors.items():
         with pytest.raises(UsageError, match=rf"^{thing} needs the package {package}: pip install '\.\[report\]'"):
             ask()
 

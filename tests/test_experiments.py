@@ -13,8 +13,8 @@ N_CELLS = {"ablation": 4, "suite": 6, "own_table": 4, "own_part": 2}
 
 
 def cells_of(name: str, *overrides: str) -> list[Cell]:
-    asked = [f"+experiment={name}", *overrides]
-    return expand(asked, Composer(asked, ROOT)).cells
+    arguments = [f"+experiment={name}", *overrides]
+    return expand(arguments, Composer(arguments, ROOT)).cells
 
 
 def test_every_file_says_how_it_is_run() -> None:

@@ -18,8 +18,8 @@ def test_they_reach_no_terminal_no_spreadsheet_and_no_page(tmp_path: Path) -> No
     random = np.random.default_rng(0)
     rows = pd.DataFrame({FORMULA + ESCAPE: random.normal(size=60), "b": random.normal(size=60)})
     rows.assign(y=random.choice([FORMULA, SCRIPT + ESCAPE], 60)).to_csv(tmp_path / f"t{ESCAPE}.csv", index=False)
-    asked = ["dataset=csv", f"dataset.path='t{ESCAPE}.csv'", "dataset.target=y", "trials=2"]
-    trained = here(commands.train, *asked, "pretrain=none", *TINY_CONTROL, cwd=tmp_path)
+    overrides = ["dataset=csv", f"dataset.path='t{ESCAPE}.csv'", "dataset.target=y", "trials=2"]
+    trained = here(commands.train, *overrides, "pretrain=none", *TINY_CONTROL, cwd=tmp_path)
     reported = here(commands.report, "results=results", cwd=tmp_path)
 
     assert (trained.returncode, reported.returncode) == (0, 0), reported.stderr

@@ -56,7 +56,7 @@ def cell(first: Run) -> Path:
 
 @pytest.fixture(scope="module")
 def extended(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The same cell in a copy of the folder, asked for with three trials."""
+    """The same cell in a copy of the folder, with three trials."""
     cwd = tmp_path_factory.mktemp("extended")
     shutil.copytree(first.cwd, cwd, dirs_exist_ok=True)
     return Run(cwd, here(commands.train, "trials=3", *TINY, cwd=cwd))

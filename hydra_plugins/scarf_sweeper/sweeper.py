@@ -90,7 +90,7 @@ class ScarfSweeper(Sweeper):
         assert self.config is not None
         return Composer(arguments, next(iter(self.config.hydra.searchpath), None))
 
-    def launch(self, asked: list[str]) -> "Launch | None":
+    def launch(self, arguments: list[str]) -> "Launch | None":
         """The way in which another launcher than Hydra's basic one starts jobs."""
         from scarf_lightning.options.checking import checked
         from scarf_lightning.sweeping.launchers import Slurm, SlurmOptions, launch_by
@@ -100,5 +100,5 @@ class ScarfSweeper(Sweeper):
         assert self._launcher is not None
         # One array holds all jobs, and Hydra's interface knows single jobs alone.
         if isinstance(self._launcher, SlurmLauncher):
-            return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), asked)
+            return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), arguments)
         return partial(launch_by, self._launcher)

@@ -3,7 +3,7 @@
 While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name tells the holder.
 
 - A claim is made under a temporary name and renamed, which fails while another claim is there: one process wins.
-- The holder touches the file as long as it lives. Its age is judged by the clock that stamps the folder's files.
+- The holder touches the file as long as it lives. Its age is that by the clock that stamps the folder's files.
 - A claim that is too old, is stamped in the future, or whose process is known to be dead is taken over by renaming the
   file. The file carries the holder's name, so of several processes one succeeds, and a claim that was made in the
   meantime is never hit.

@@ -243,7 +243,7 @@ def named(cells: list[Cell]) -> list[Cell]:
 
 
 def _time(results: Path) -> float:
-    """The time by the clock of the results folder, by which the age of claims is judged; by this machine's clock where
+    """The time by the clock of the results folder, which gives the age of claims; by this machine's clock where
     the folder cannot be written to."""
     try:
         return folder_time(results)

@@ -1,4 +1,4 @@
-"""A user's own table, asked by one command whether pre-training helps: from the file to the page."""
+"""One command answers of a user's own table whether pre-training helps: from the file to the page."""
 
 import os
 import subprocess
@@ -40,17 +40,17 @@ def customers() -> pd.DataFrame:
 
 def test_an_own_file_is_answered_with_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     customers().to_csv(tmp_path / "customers.csv", index=False)
-    asked = ("sweeps=answer", "dataset.path=customers.csv", "dataset.target=churned", "trials=3", *TINY)
+    overrides = ("sweeps=answer", "dataset.path=customers.csv", "dataset.target=churned", "trials=3", *TINY)
 
     ran = subprocess.run(
-        [sys.executable, str(ROOT / "train.py"), *asked],
+        [sys.executable, str(ROOT / "train.py"), *overrides],
         cwd=tmp_path, env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
 
     assert ran.returncode == 0, ran.stderr
     monkeypatch.chdir(tmp_path)
-    written = scarf_lightning.report([*asked], out="page")
+    written = scarf_lightning.report([*overrides], out="page")
     assert "Left out: method=ridge" in str(written)
     effects = written.tables["effects"].set_index(["what", "context"])
     control, scarf = "pretrain=none, method=control", "pretrain=scarf, method=control"

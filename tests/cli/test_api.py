@@ -138,7 +138,7 @@ def test_a_folder_of_the_users_is_read(config_dir: Path, tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("sweep", "sentence"),
     [
         (["corruption=foo"], "corruption=foo is not an option. The options of corruption are: "),
         ("unheard", "sweeps=unheard: there is no such file. The sweeps are: "),
@@ -148,11 +148,11 @@ def test_a_folder_of_the_users_is_read(config_dir: Path, tmp_path: Path, monkeyp
         (["hydra/sweeper=basic"], "hydra/sweeper=basic is not for scarf_lightning.run: train.py takes it."),
     ],
 )
-def test_what_is_wrong_is_a_sentence(asked: Any, sentence: str, tmp_path: Path, monkeypatch: Patch) -> None:
+def test_what_is_wrong_is_a_sentence(sweep: Any, sentence: str, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UsageError) as caught:
-        scarf_lightning.run(asked)
+        scarf_lightning.run(sweep)
 
     assert str(caught.value).startswith(sentence)
     assert list(tmp_path.iterdir()) == []

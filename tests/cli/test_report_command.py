@@ -48,8 +48,8 @@ def test_a_sweep_is_reported_with_the_preset_that_it_was_trained_with(tmp_path: 
     for cell in cells_of("pretrain=none,scarf", "trials=2", f"paths.results={tmp_path / 'results'}"):
         finish(cell)
 
-    asked = ("sweeps=mine.yaml", "+experiment=short")
-    ran = here(commands.report, "--config-dir", str(config_dir), *asked, cwd=tmp_path)
+    arguments = ("sweeps=mine.yaml", "+experiment=short")
+    ran = here(commands.report, "--config-dir", str(config_dir), *arguments, cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     assert "All 2 cells are finished, 4 of 4 trials." in ran.stdout

@@ -17,25 +17,25 @@ from tests.processes import TINY, Process, here
 from tests.reporting.store import fill_store
 
 
-def asked(*arguments: str, cwd: Path) -> Process:
+def run_scarf(*arguments: str, cwd: Path) -> Process:
     return here(scarf, *arguments, cwd=cwd)
 
 
 def test_without_a_command_every_command_is_named_with_its_use(tmp_path: Path) -> None:
-    alone, helped = asked(cwd=tmp_path), asked("--help", cwd=tmp_path)
+    alone, helped = run_scarf(cwd=tmp_path), run_scarf("--help", cwd=tmp_path)
 
     assert (alone.returncode, alone.stderr) == (0, "")
     assert alone.stdout == helped.stdout
     for name in MEANINGS:
         assert re.search(rf"^  {name}\s+[a-z]", alone.stdout, re.MULTILINE)
     assert "2 a mistake in the command; 3 undecided" in alone.stdout
-    assert asked("--version", cwd=tmp_path).stdout == f"scarf-lightning {version('scarf-lightning')}\n"
+    assert run_scarf("--version", cwd=tmp_path).stdout == f"scarf-lightning {version('scarf-lightning')}\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", MEANINGS)
 def test_every_command_has_a_page_of_help(command: str, tmp_path: Path) -> None:
-    assert asked(command, "--help", cwd=tmp_path).returncode == 0
+    assert run_scarf(command, "--help", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_every_command_has_a_page_of_help(command: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_answered_in_a_sentence(arguments: str, sentence: str, tmp_path: Path) -> None:
-    ran = asked(*arguments.split(), cwd=tmp_path)
+    ran = run_scarf(*arguments.split(), cwd=tmp_path)
 
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith(sentence)
@@ -63,7 +63,7 @@ def test_results_have_a_line_for_each_cell_with_what_differs(tmp_path: Path) -> 
     described(of_number, dataset="houses", target=Number("price"), options={"seed": 4, "loss.temperature": 2})
     of_number.add(some_record([0, 1], accuracy=None, rmse=93.6))
 
-    ran = asked("results", "mine", cwd=tmp_path)
+    ran = run_scarf("results", "mine", cwd=tmp_path)
 
     heading, *lines = ran.stdout.strip().splitlines()
     assert re.match(r"cell .* pretrain .*seed .*accuracy or rmse +std +trials", heading)
@@ -81,7 +81,7 @@ def test_the_command_is_installed() -> None:
 
 
 def test_a_plan_is_told_in_words_as_by_train(tmp_path: Path) -> None:
-    told = asked("plan", "trials=3", *TINY, cwd=tmp_path)
+    told = run_scarf("plan", "trials=3", *TINY, cwd=tmp_path)
 
     assert told.returncode == 0, told.stderr
     assert "1 cell: 1 waiting; 3 trials to train." in told.stdout
@@ -97,6 +97,6 @@ def test_a_report_says_by_its_status_whether_we_can_tell(
     written = WrittenReport(tmp_path / "index.html", ["So it is."], [], pd.DataFrame({"answer": answers}), {})
     monkeypatch.setattr(commands, "run_report", lambda arguments: print("a table") or written)
 
-    told = asked("report", "results=results", cwd=tmp_path)
+    told = run_scarf("report", "results=results", cwd=tmp_path)
 
     assert (told.returncode, told.stdout) == (status, "a table\n")

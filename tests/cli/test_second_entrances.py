@@ -52,14 +52,14 @@ def assert_said(sentence: str, expected: str) -> None:
     assert not [word for word in OF_HYDRA if word in sentence], sentence
 
 
-def assert_cells(composer: Composer, asked: str, expected: int | str) -> None:
+def assert_cells(composer: Composer, override: str, expected: int | str) -> None:
     """So many cells, or a sentence with these words."""
     if isinstance(expected, int):
-        assert len(expand([asked], composer).cells) == expected
+        assert len(expand([override], composer).cells) == expected
         return
     # A command answers an error of Hydra's by the same function.
     with pytest.raises((UsageError, HydraException)) as refused:
-        expand([asked], composer)
+        expand([override], composer)
     assert_said(str(usage_error(refused.value)), expected)
 
 

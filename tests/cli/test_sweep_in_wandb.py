@@ -14,8 +14,8 @@ PRODUCT = ("trials=3", *TINY, "corruption=mean,marginal", "scaling=zscore,minmax
 @pytest.mark.slow
 def test_a_sweep_ends_in_a_run_of_its_answer(tmp_path: Path) -> None:
     results = tmp_path / "results"
-    asked = (*PRODUCT, f"paths.results={results}")
-    ran = here(commands.train, *asked, cwd=tmp_path)
+    overrides = (*PRODUCT, f"paths.results={results}")
+    ran = here(commands.train, *overrides, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
 
     found = runs(results)
@@ -32,5 +32,5 @@ def test_a_sweep_ends_in_a_run_of_its_answer(tmp_path: Path) -> None:
         return {path: path.stat().st_mtime_ns for path in (results / "wandb").glob("offline-run-*")}
 
     before = written()
-    assert here(commands.train, *asked, cwd=tmp_path).returncode == 0
+    assert here(commands.train, *overrides, cwd=tmp_path).returncode == 0
     assert written() == before, "what has not changed is not written again"

@@ -88,7 +88,7 @@ def make(mixed_table: Table) -> Make:
 
 
 def test_lightning_is_given_all_epochs_and_a_validation_as_one_item_each(make: Make) -> None:
-    """Batches are fetched one by one, as they are asked for."""
+    """Batches are fetched one by one, when the loop needs them."""
     served, again = make().datamodule, make().datamodule
     training, validation = served.train_dataloader(), served.val_dataloader()
     assert (len(training), len(validation)) == (1, 1)

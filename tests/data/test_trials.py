@@ -106,13 +106,13 @@ def test_a_table_that_is_read_otherwise_keeps_its_rows(changed: Table, splitting
 def test_a_trial_does_not_depend_on_those_it_is_prepared_with(mixed_table: Table, regime: Regime, fit_on: str) -> None:
     """Nor on those that it is taken out of."""
     every = prepare(mixed_table, range(6), regime=regime, fit_on=fit_on)
-    for asked in ([3], [4, 1, 5]):
-        for some in (prepare(mixed_table, asked, regime=regime, fit_on=fit_on), every.of(asked)):
-            assert some.trials == tuple(asked)
+    for chosen in ([3], [4, 1, 5]):
+        for some in (prepare(mixed_table, chosen, regime=regime, fit_on=fit_on), every.of(chosen)):
+            assert some.trials == tuple(chosen)
             for name in ROWS:
-                assert_array_equal(getattr(some, name), getattr(every, name)[asked], strict=True)
+                assert_array_equal(getattr(some, name), getattr(every, name)[chosen], strict=True)
             for name, array in some.preprocessing.arrays().items():
-                assert_array_equal(array, every.preprocessing.arrays()[name][asked])
+                assert_array_equal(array, every.preprocessing.arrays()[name][chosen])
             assert some.preprocessing.is_shared is (fit_on == "all")
 
 
@@ -191,11 +191,14 @@ def test_no_network_trains_on_rows_that_score_it(mixed_table: Table, regime: Reg
 
 @given(strata=st.lists(st.integers(0, 4), min_size=2, max_size=60), share=st.floats(0.01, 0.99))
 def test_strata_validate_in_proportion_and_each_keeps_a_row_where_possible(strata: list[int], share: float) -> None:
-    of_rows = np.array(strata)
-    validates = validating_share(of_rows, share, np.random.default_rng(0))
+    stratum = np.array(strata)
+    validates = validating_share(stratum, share, np.random.default_rng(0))
     n = min(max(1, round(share * len(strata))), len(strata) - 1)
     assert validates.sum() == n
-    counts, chosen = np.bincount(of_rows), np.bincount(of_rows[validates], minlength=of_rows.max() + 1)
+    counts, chosen = (
+        np.bincount(stratum),
+        np.bincount(stratum[validates], minlength=stratum.max() + 1),
+    )
     present = counts > 0
     spare = (counts - 1)[present].sum()
     if n <= spare:
@@ -328,7 +331,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("arguments", "said"),
     [
         ("metric=auc", r"^metric=auc does not measure classes. Did you mean auroc\?"),
         ("metric=rmse", "^metric=rmse does not measure classes"),
@@ -346,8 +349,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("regime=few regime.labels=50", ""),
     ],
 )
-def test_a_request_that_its_table_cannot_meet_is_refused(file: Path, asked: str, said: str) -> None:
-    command = ("dataset=csv", f"dataset.path={file}", "dataset.target=y", "trials=2", *asked.split())
+def test_a_request_that_its_table_cannot_meet_is_refused(file: Path, arguments: str, said: str) -> None:
+    command = ("dataset=csv", f"dataset.path={file}", "dataset.target=y", "trials=2", *arguments.split())
     if not said:
         assert [table.n_rows for table in check_data(cells_of(*command)).values()] == [N_ROWS]
         return

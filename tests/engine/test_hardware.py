@@ -1,4 +1,4 @@
-"""Devices, precisions, stacks of trials, memory, and the rounding that is asked of MKL."""
+"""Devices, precisions, stacks of trials, memory, and the rounding that MKL promises."""
 
 import os
 import re
@@ -90,14 +90,14 @@ def test_a_precision_has_its_dtype() -> None:
 def test_tf32_is_refused_on_a_device_that_has_none(
     capability: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = TrainerSettings(accelerator="auto", precision="tf32")
+    settings = TrainerSettings(accelerator="auto", precision="tf32")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: capability is not None)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     if capability == (8, 0):
-        assert choose_hardware(asked) == Hardware(torch.device("cuda"), "tf32")
+        assert choose_hardware(settings) == Hardware(torch.device("cuda"), "tf32")
         return
     with pytest.raises(UsageError, match=r"trainer\.precision=tf32: .*32-true"):
-        choose_hardware(asked)
+        choose_hardware(settings)
 
 
 @pytest.mark.parametrize(("precision", "within"), [("32-true", "highest"), ("tf32", "high")])
@@ -126,7 +126,7 @@ def test_torch_of_ours_multiplies_exactly_whatever_the_program_around_has_set() 
 
 
 @pytest.mark.parametrize(
-    ("asked", "n_gpus", "chosen"),
+    ("wanted", "n_gpus", "chosen"),
     [
         (("cpu", None), 2, "cpu"),
         (("auto", None), 0, "cpu"),
@@ -140,13 +140,13 @@ def test_torch_of_ours_multiplies_exactly_whatever_the_program_around_has_set() 
     ],
 )
 def test_a_device_is_chosen_by_kind_and_number_or_refused_in_a_sentence(
-    asked: tuple[Any, int | None], n_gpus: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+    wanted: tuple[Any, int | None], n_gpus: int, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: n_gpus > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
-    settings = TrainerSettings(accelerator=asked[0], device=asked[1])
+    settings = TrainerSettings(accelerator=wanted[0], device=wanted[1])
     if chosen.startswith(("cpu", "cuda")):
-        assert choose_device(*asked) == choose_hardware(settings).device == torch.device(chosen)
+        assert choose_device(*wanted) == choose_hardware(settings).device == torch.device(chosen)
     else:
         with pytest.raises(UsageError, match=f"^{re.escape(chosen)}"):
             choose_hardware(settings)
@@ -226,9 +226,9 @@ def test_processes_may_train_on_the_gpus_that_torch_finds(
     assert usable_gpus(settings) == expected
 
 
-def demand(table: Table, network: Network | None, **asked: Any) -> Demand:
-    asked = {"rows": 1, "views": 0, "embeds": False} | asked
-    return Demand.of(table, network, NetworkSettings(), torch.float32, is_shared=True, **asked)
+def demand(table: Table, network: Network | None, **sizes: Any) -> Demand:
+    sizes = {"rows": 1, "views": 0, "embeds": False} | sizes
+    return Demand.of(table, network, NetworkSettings(), torch.float32, is_shared=True, **sizes)
 
 
 def saved_for_backward(module: nn.Module, n_rows: int, n_columns: int) -> float:
@@ -276,13 +276,13 @@ def test_a_tenth_of_the_rows_has_its_validation_views_kept_up_to_a_limit(patient
 
 
 def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
-    asked = demand(patients, MLP(depth=1), rows=1024)
-    one, two = asked.needed(1), asked.needed(2)
+    memory = demand(patients, MLP(depth=1), rows=1024)
+    one, two = memory.needed(1), memory.needed(2)
 
     assert one < two
-    assert [trials_that_fit(asked, wanted, two) for wanted in (1, 2, 5)] == [1, 2, 2]
-    assert trials_that_fit(asked, 2, one - 1) == 0
-    assert trials_that_fit(asked, 2, 0) == 0
+    assert [trials_that_fit(memory, wanted, two) for wanted in (1, 2, 5)] == [1, 2, 2]
+    assert trials_that_fit(memory, 2, one - 1) == 0
+    assert trials_that_fit(memory, 2, 0) == 0
 
 
 def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,5 +309,5 @@ def test_blocks_that_torch_keeps_on_a_gpu_are_free(monkeypatch: pytest.MonkeyPat
     """Else a second large cell would be refused for what the first one has left behind."""
     device = torch.device("cuda", 1)
     for name, n_bytes in (("mem_get_info", (3, 24)), ("memory_reserved", 20), ("memory_allocated", 6)):
-        monkeypatch.setattr(torch.cuda, name, lambda asked, n_bytes=n_bytes: n_bytes if asked == device else None)
+        monkeypatch.setattr(torch.cuda, name, lambda where, n_bytes=n_bytes: n_bytes if where == device else None)
     assert free_memory(device, enough=1) == 3 + 20 - 6

@@ -78,11 +78,11 @@ def test_pretraining_uses_no_other_row_than_those_that_it_learns_from(
     stack = make_stack(patients, [0, 1])
     chosen = stack.data.train[:, 5:45]
     settings = PretrainSettings(max_epochs=3, batch_size=16)
-    asked = replace(stack, data=replace(stack.data, pretrain=chosen))
+    narrowed = replace(stack, data=replace(stack.data, pretrain=chosen))
     alone = replace(stack, data=replace(stack.data, pretrain=chosen, train=chosen))
-    assert asked.steps_per_epoch(settings) == 3 < stack.steps_per_epoch(settings)
+    assert narrowed.steps_per_epoch(settings) == 3 < stack.steps_per_epoch(settings)
     whole, found, expected = (
-        each.pretrain(settings, made_pretext(pretext)).part("encoder") for each in (stack, asked, alone)
+        each.pretrain(settings, made_pretext(pretext)).part("encoder") for each in (stack, narrowed, alone)
     )
     for name, tensor in expected.items():
         assert torch.equal(torch.as_tensor(found[name]), torch.as_tensor(tensor)), name

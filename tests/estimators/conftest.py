@@ -61,8 +61,8 @@ def train_on(rows: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Tr
             folder = tmp_path_factory.mktemp("cell")
             target = pd.Series(np.where(rows["grade"] + (rows["colour"] == "red") > 2, "yes", "no"))
             data = write_csv(folder, rows, target)
-            asked = (*data, "dataset.categorical=[grade]", "trials=2", "keep_weights=true", *overrides)
-            KNOWN[overrides] = OfACell(stored(folder / "results", *asked).folder, rows, asked)
+            arguments = (*data, "dataset.categorical=[grade]", "trials=2", "keep_weights=true", *overrides)
+            KNOWN[overrides] = OfACell(stored(folder / "results", *arguments).folder, rows, arguments)
         return KNOWN[overrides]
 
     return run

@@ -73,9 +73,9 @@ class TestCopies:
         chooses = small(pretrain="auto", options={"dataset.categorical": ["c"]}).fit(X, y)
         for fitted in (small_fit, chooses, ScarfTransformer(device="cpu", options=OF_ENCODERS).fit(X)):
             written = skops.dumps(fitted)
-            asked = skops.get_untrusted_types(data=written)
-            assert {name.partition(".")[0] for name in asked} == {"scarf_lightning"}
-            copy = skops.loads(written, trusted=asked)
+            types = skops.get_untrusted_types(data=written)
+            assert {name.partition(".")[0] for name in types} == {"scarf_lightning"}
+            copy = skops.loads(written, trusted=types)
             np.testing.assert_array_equal(copy.transform(X), fitted.transform(X))
             pd.testing.assert_frame_equal(copy.trials_, fitted.trials_)
             pd.testing.assert_frame_equal(copy.reading_, fitted.reading_)

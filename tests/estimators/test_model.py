@@ -101,8 +101,8 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
     train_on: TrainOn,
     tmp_path: Path,
 ) -> None:
-    asked = BESIDE | {name: (f"network={name}",) for name in names("network")} | {"mlp": ()}
-    cells = {name: train_on(*asked[name]) for name in chosen}
+    overrides = BESIDE | {name: (f"network={name}",) for name in names("network")} | {"mlp": ()}
+    cells = {name: train_on(*overrides[name]) for name in chosen}
     models = {name: cell.model for name, cell in cells.items()}
     again = predicted(models, next(iter(cells.values())).rows, tmp_path)
     for name, cell in cells.items():
@@ -199,8 +199,8 @@ def test_all_trials_of_all_stacks_are_in_the_model(train_on: TrainOn) -> None:
 def test_a_cell_without_such_a_network_says_so_and_has_no_model(
     overrides: list[str], phase: Phase, sentence: str, tmp_path: Path
 ) -> None:
-    asked = (f"paths.results={tmp_path}", "trials=2", *overrides)
-    cell = Cell(asked, config_of(*asked))
+    arguments = (f"paths.results={tmp_path}", "trials=2", *overrides)
+    cell = Cell(arguments, config_of(*arguments))
     folder = finish(cell, precision="32-true").folder
     rewritten(folder, asdict(cell.config))
     with pytest.raises(UsageError, match=sentence):

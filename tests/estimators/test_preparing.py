@@ -82,7 +82,7 @@ class TestWeights:
         np.testing.assert_array_equal(own, np.arange(20.0), err_msg="the caller's array is not written to")
 
     @pytest.mark.parametrize(
-        ("of_classes", "of_rows", "sentence"),
+        ("class_weight", "row_weights", "sentence"),
         [
             ({2: 1}, None, r"The classes, \[0, 1\], are not in class_weight"),
             ({0: -1}, None, r"class_weight must give each class a weight of 0 or more, not {0: -1}"),
@@ -92,6 +92,6 @@ class TestWeights:
             (None, np.full(80, np.nan), "sample_weight contains NaN"),
         ],
     )
-    def test_wrong_ones_are_refused(self, of_classes: Any, of_rows: Any, sentence: str) -> None:
+    def test_wrong_ones_are_refused(self, class_weight: Any, row_weights: Any, sentence: str) -> None:
         with pytest.raises(ValueError, match=sentence):
-            small(class_weight=of_classes).fit(X, y, sample_weight=of_rows)
+            small(class_weight=class_weight).fit(X, y, sample_weight=row_weights)

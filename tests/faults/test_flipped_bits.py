@@ -80,9 +80,9 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             note(f"encoder {phase}", partial(embed, phase))
         note("predictions", lambda: load_predictions(cell.fingerprint, results).to_csv())
         note("model", lambda: load_model(cell.folder).predict_proba(rows).tobytes())
-        asked = note("report", lambda: cells_of_folder(results))
-        if asked is not None:
-            reported = read_results(*asked)
+        reported_cells = note("report", lambda: cells_of_folder(results))
+        if reported_cells is not None:
+            reported = read_results(*reported_cells)
             seen = (reported.cells, reported.trials, curves_of(reported, reported.folders))
             values["report"] = (*(frame.to_csv() for frame in seen), environments(reported))
             said += [f"{path}: {reason}" for path, reason in reported.damaged.items()]

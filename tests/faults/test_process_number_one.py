@@ -24,8 +24,8 @@ def as_number_one() -> tuple[str, ...]:
     # Who is not root here is root in a space of users.
     if os.geteuid() != 0:
         words.append("--map-root-user")
-    asked = [sys.executable, "-c", "import os; print(os.getpid())"]
-    tried = subprocess.run([*words, *asked], capture_output=True, text=True)
+    command = [sys.executable, "-c", "import os; print(os.getpid())"]
+    tried = subprocess.run([*words, *command], capture_output=True, text=True)
     if tried.stdout != "1\n":
         missing(f"A process may have no numbers of its own here: {tried.stderr.strip()}")
     return tuple(words)

@@ -39,10 +39,15 @@ def test_a_callback_sees_the_cell_that_its_job_trains(
     mode: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "my_callback.py").write_text(CALLBACK)
-    asked = ["+hydra.callbacks.notes._target_=my_callback.Notes", "corruption=mean", "corruption.rate=0.3", "trials=1"]
+    arguments = [
+        "+hydra.callbacks.notes._target_=my_callback.Notes",
+        "corruption=mean",
+        "corruption.rate=0.3",
+        "trials=1",
+    ]
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
-    ran = train(*mode, *asked, *TINY, cwd=tmp_path)
+    ran = train(*mode, *arguments, *TINY, cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     (row,) = load(tmp_path / "results").to_dict("records")
@@ -65,7 +70,7 @@ def test_a_cell_that_fails_fails_the_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("arguments", "sentence"),
     [
         (
             ["hydra.mode=RUN", "objective=foo"],
@@ -78,8 +83,8 @@ def test_a_cell_that_fails_fails_the_job(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(asked: list[str], sentence: str, tmp_path: Path) -> None:
-    ran = train(*asked, cwd=tmp_path)
+def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    ran = train(*arguments, cwd=tmp_path)
 
     assert ran.returncode == 2
     assert ran.stderr.splitlines()[-1].startswith(sentence)
@@ -97,13 +102,13 @@ def test_hydras_log_and_its_own_folder_are_where_it_is_told(tmp_path: Path) -> N
 
 def test_optuna_tries_cells_and_its_study_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
-    asked = [
+    arguments = [
         "hydra/sweeper=optuna", "hydra.sweeper.n_trials=3", "hydra.sweeper.n_jobs=1", "hydra.sweeper.study_name=mine",
         "hydra.sweeper.storage=sqlite:///study.db", "corruption.rate=interval(0.1,0.9)", "trials=1",
     ]  # fmt: skip
 
-    first = train(*asked, *TINY, cwd=tmp_path)
-    again = train(*asked, *TINY, cwd=tmp_path)
+    first = train(*arguments, *TINY, cwd=tmp_path)
+    again = train(*arguments, *TINY, cwd=tmp_path)
 
     assert (first.returncode, again.returncode) == (0, 0), (first.stderr, again.stderr)
     rates = load(tmp_path / "results")["corruption.rate"]
@@ -118,13 +123,13 @@ def test_optuna_tries_cells_and_its_study_goes_on(tmp_path: Path) -> None:
 
 def test_one_seed_asks_for_the_same_cells_and_a_metric_is_the_objective(tmp_path: Path) -> None:
     pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
-    asked = [
+    arguments = [
         "hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1", "hydra.sweeper.sampler.seed=1",
         "hydra.sweeper.direction=maximize", "objective=auroc", "corruption.rate=interval(0.1,0.9)", "trials=1",
     ]  # fmt: skip
 
-    train(*asked, *TINY, cwd=tmp_path)
-    again = train(*asked, *TINY, cwd=tmp_path)
+    train(*arguments, *TINY, cwd=tmp_path)
+    again = train(*arguments, *TINY, cwd=tmp_path)
 
     assert again.returncode == 0, again.stderr
     trials = load(tmp_path / "results")

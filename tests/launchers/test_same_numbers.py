@@ -68,9 +68,9 @@ def test_every_launcher_gives_the_same(option: str, basic: Path, tmp_path: Path)
 
 
 def test_a_cell_that_fails_is_told_by_a_launcher_with_processes_of_its_own(tmp_path: Path) -> None:
-    asked = ["-m", *one_overflows(tmp_path), "pretrain=none", "trials=1", "hydra/launcher=joblib", *TINY_CONTROL]
+    arguments = ["-m", *one_overflows(tmp_path), "pretrain=none", "trials=1", "hydra/launcher=joblib", *TINY_CONTROL]
 
-    ran = train(*asked, cwd=tmp_path, minutes=4)
+    ran = train(*arguments, cwd=tmp_path, minutes=4)
 
     assert ran.returncode == 1
     assert ran.stderr.count("The numbers of column 'huge' are too large") == 1

@@ -38,7 +38,7 @@ class FakeRun:
 
     def __init__(self, shown: dict[str, Any] | None = None, fails: str = "") -> None:
         self.resumed, self.summary, self.logged = shown is not None, dict(shown or {}), list[dict[str, Any]]()
-        self.asked, self.config, self._fails = dict[str, Any](), Config(), fails
+        self.fields, self.config, self._fails = dict[str, Any](), Config(), fails
 
     def meets(self, moment: str) -> None:
         if self._fails == moment:
@@ -46,9 +46,9 @@ class FakeRun:
 
     @contextmanager
     def opened(
-        self, settings: Any, results: Path, id: str, described: Any, *_: Any, n_trials: int | None = None, **asked: Any
+        self, settings: Any, results: Path, id: str, described: Any, *_: Any, n_trials: int | None = None, **fields: Any
     ) -> Iterator[Any]:
-        self.asked = {"id": id} | described | asked
+        self.fields = {"id": id} | described | fields
         self.meets("open")
         yield RunLogger(self, n_trials)  # type: ignore[arg-type]
         self.meets("close")

@@ -24,7 +24,7 @@ def test_means_over_trials_are_sent_after_each_epoch(tmp_path: Path, monkeypatch
         tell("pretrain", records(1, 1.0, 3.0))
         tell("pretrain", records(2, 0.5))
         tell("finetune", records(1, 0.25, 0.75))
-    assert run.asked.items() >= {"id": "f" * 16, "name": "iris mean", "group": "corruption"}.items()
+    assert run.fields.items() >= {"id": "f" * 16, "name": "iris mean", "group": "corruption"}.items()
     assert run.logged == [
         {"epoch": 1, "live/pretrain/trials_training": 2, "live/pretrain/train_loss": 2.0},
         {"epoch": 2, "live/pretrain/trials_training": 1, "live/pretrain/train_loss": 0.5},

@@ -33,15 +33,15 @@ def test_a_view_says_what_the_cell_is(view: CellView, results: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("arguments", "name"),
     [
         (["dataset=csv", "dataset.path=a.csv", "sweeps=quick", "trials=5", "paths.results=elsewhere"], "mine defaults"),
         (["regime=full", "corruption.rate=0.3", "logger=wandb"], "mine regime=full corruption.rate=0.3"),
         (["method=cotrain", "cotrain=scarf", "pretrain=none"], "mine method=cotrain cotrain=scarf pretrain=none"),
     ],
 )
-def test_a_name_has_what_was_asked(asked: list[str], name: str) -> None:
-    assert run_name("mine", asked) == name
+def test_a_name_has_the_command_line(arguments: list[str], name: str) -> None:
+    assert run_name("mine", arguments) == name
 
 
 def test_the_validation_error_is_that_of_the_kept_weights(results: Path) -> None:
@@ -109,14 +109,14 @@ def test_a_run_that_the_server_has_keeps_its_curves_and_a_failed_one_says_why(
     monkeypatch.setattr(OPEN_RUN, run.opened)
     online = LoggerSettings(wandb=ONLINE)
     assert write_views(replace(view, failure=failure), results, online) == []
-    described = (run.asked["id"], run.asked["name"], run.asked["group"], run.config)
+    described = (run.fields["id"], run.fields["name"], run.fields["group"], run.config)
     assert described == (view.id, view.name, view.group, view.config)
     drawn = [each for each in run.logged if any("finetune/" in key for key in each)]
     losses = mean_curves(view.curves)["finetune"]["validation_loss_mean"].tolist()
     expected = [] if place is None else losses
     assert [each[f"{place}validation_loss_mean"] for each in drawn] == pytest.approx(expected)
     assert {name: run.summary[name] for name in view.summary} == view.summary
-    assert (run.asked["failed"], run.asked.get("notes")) == (failure is not None, failure)
+    assert (run.fields["failed"], run.fields.get("notes")) == (failure is not None, failure)
 
 
 @pytest.mark.parametrize("logger", [LoggerSettings(), LoggerSettings(wandb=WandbSettings("disabled", write=True))])

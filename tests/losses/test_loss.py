@@ -44,11 +44,11 @@ def of_discrimination(clean: np.ndarray, corrupted: np.ndarray) -> float:
 
 def of_infonce(z: np.ndarray, z_corrupted: np.ndarray, temperature: float) -> float:
     """Algorithm 1, lines 7 and 8, a term at a time."""
-    n, of_rows = len(z), range(len(z))
-    s = [[z[i] @ z_corrupted[j] / (math.hypot(*z[i]) * math.hypot(*z_corrupted[j])) for j in of_rows] for i in of_rows]
+    n, rows = len(z), range(len(z))
+    s = [[z[i] @ z_corrupted[j] / (math.hypot(*z[i]) * math.hypot(*z_corrupted[j])) for j in rows] for i in rows]
     terms = []
-    for i in of_rows:
-        denominator = sum(math.exp(s[i][k] / temperature) for k in of_rows) / n
+    for i in rows:
+        denominator = sum(math.exp(s[i][k] / temperature) for k in rows) / n
         terms.append(-math.log(math.exp(s[i][i] / temperature) / denominator))
     return sum(terms) / n
 
@@ -296,8 +296,8 @@ def test_a_stack_is_a_loop_over_trials(
 
     def step(chosen: slice) -> tuple[Tensor, Tensor]:
         own = logits[chosen].clone().requires_grad_()
-        of_rows = None if weights is None else weights[chosen].clone()
-        losses = loss(own, targets[chosen].clone(), of_rows)
+        row_weights = None if weights is None else weights[chosen].clone()
+        losses = loss(own, targets[chosen].clone(), row_weights)
         losses.sum().backward()
         assert own.grad is not None
         return losses, own.grad

@@ -79,15 +79,15 @@ def test_a_trial_comes_out_alike_in_any_company_and_whatever_labels_are_hidden(
     data, fits, numbers = among_stack.data, {1: 0, 2: 0}, list[tuple[int, ...]]()
     finetune = Stack.finetune
 
-    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **asked: Any) -> Any:
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
         for trial, rows in zip(self.data.trials, examples.rows.numpy(), strict=True):
             fits[trial] += 1
             place = among_stack.trials.index(trial)
             # Unlabelled rows are for these methods alone.
             allowed = data.usable if name in ("distill", *HEAVY) else data.labelled
             assert set(rows) <= set(allowed[place]) - {*data.test[place], *data.validation[place]}
-        numbers.append((*self.data.trials, asked["number"]))
-        return finetune(self, settings, examples, *given, **asked)
+        numbers.append((*self.data.trials, options["number"]))
+        return finetune(self, settings, examples, *given, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(Stack, "finetune", spied)

@@ -41,9 +41,9 @@ class TestMixup:
             mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
             both = torch.stack([mixed_x, mixed_x])  # the networks of both trials; this one's answer is taken
             logits = module.classifier.predict_encoded(both)[t]
-            of_rows = F.cross_entropy(logits, mixed_y, reduction="none").detach().numpy()
+            row_losses = F.cross_entropy(logits, mixed_y, reduction="none").detach().numpy()
             mixed = None if weights is None else (share * weights[t] + (1 - share) * weights[t][partner]).numpy()
-            assert loss[t].item() == pytest.approx(np.average(of_rows, weights=mixed), rel=1e-9)
+            assert loss[t].item() == pytest.approx(np.average(row_losses, weights=mixed), rel=1e-9)
 
     def test_shares_follow_the_beta_distribution_and_a_large_alpha_mixes_evenly(self) -> None:
         random = StackedGenerator([7, 8])

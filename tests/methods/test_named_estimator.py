@@ -62,9 +62,9 @@ EQUALS: dict[str, tuple[dict[str, Any], Any]] = {
 @pytest.mark.parametrize("case", EQUALS)
 def test_it_is_the_estimator_on_encoded_labelled_rows(patients: Table, make_stack: MakeStack, case: str) -> None:
     """Without a name it is extra trees of the target."""
-    asked, library = EQUALS[case]
+    arguments, library = EQUALS[case]
     stack = make_stack(DiabetesSource().load() if "numbers" in case else patients, [0, 3], regime=Few(40))
-    assert_it_is_its_librarys(NamedEstimator(**asked), library, stack, rounding=1e-12)
+    assert_it_is_its_librarys(NamedEstimator(**arguments), library, stack, rounding=1e-12)
 
 
 def test_weights_reach_it_where_it_knows_them(stack: Stack) -> None:

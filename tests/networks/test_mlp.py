@@ -127,18 +127,18 @@ def encode(x: float, edges: np.ndarray, n_bins: int) -> list[float]:
 
 @given(
     values=st.lists(st.integers(-3, 3), min_size=2, max_size=30),
-    asked=st.lists(st.floats(-6, 6), min_size=1, max_size=5),
+    points=st.lists(st.floats(-6, 6), min_size=1, max_size=5),
     bins=st.integers(1, 6),
 )
-def test_it_is_the_papers_equation(values: list[int], asked: list[float], bins: int) -> None:
+def test_it_is_the_papers_equation(values: list[int], points: list[float], bins: int) -> None:
     """With ties, with fewer distinct quantiles than bins, and with numbers beyond the edges."""
     encoding = PiecewiseLinear(2, bins).double()
     other = [value * 1.5 for value in values]
     encoding.fit(torch.tensor([values, other], dtype=torch.float64).T)
-    got = encoding(torch.tensor([asked, asked], dtype=torch.float64).T)
+    got = encoding(torch.tensor([points, points], dtype=torch.float64).T)
     for feature, column in enumerate((values, other)):
         edges = np.unique(np.quantile(column, np.linspace(0, 1, bins + 1)))
-        expected = [encode(x, edges, bins) for x in asked]
+        expected = [encode(x, edges, bins) for x in points]
         np.testing.assert_allclose(got[:, feature], expected, rtol=1e-9, atol=1e-9)
 
 

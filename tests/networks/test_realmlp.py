@@ -67,7 +67,7 @@ def labels(kind: str) -> np.ndarray:
     return random.integers(3, size=60) if kind == "classes" else random.normal(size=60) * 5 + 2
 
 
-def asked_of_pytabkit(kind: str) -> dict[str, Any]:
+def made_by_pytabkit(kind: str) -> dict[str, Any]:
     """Parameters and outputs after two epochs on the first 45 rows."""
     pytabkit = pytest.importorskip("pytabkit")
     models = {"classes": pytabkit.RealMLP_TD_Classifier, "number": pytabkit.RealMLP_TD_Regressor}
@@ -91,18 +91,18 @@ def store() -> None:
     """Write what pytabkit gives: ``python -c "from tests.networks.test_realmlp import store; store()"``."""
     found = {}
     for kind in ("classes", "number"):
-        asked = asked_of_pytabkit(kind)
-        parameters = {name: value.tolist() for name, value in asked["parameters"].items()}
-        found[kind] = {"parameters": parameters, "outputs": asked["outputs"].tolist()}
+        reference = made_by_pytabkit(kind)
+        parameters = {name: value.tolist() for name, value in reference["parameters"].items()}
+        found[kind] = {"parameters": parameters, "outputs": reference["outputs"].tolist()}
     STORED.write_text(json.dumps(found))
 
 
 @pytest.mark.parametrize("kind", ["classes", "number"])
-@pytest.mark.parametrize("source", [stored, asked_of_pytabkit])
+@pytest.mark.parametrize("source", [stored, made_by_pytabkit])
 def test_with_the_same_weights_it_predicts_what_the_authors_package_predicts(source: Any, kind: str) -> None:
     """From raw columns to probabilities and numbers: scaling, encodings, embeddings, layers, standardised targets."""
-    asked = source(kind)
-    theirs, y = asked["parameters"], labels(kind)
+    reference = source(kind)
+    theirs, y = reference["parameters"], labels(kind)
     table = Table.from_frame(
         frame(), pd.Series(y.astype(str) if kind == "classes" else y), categorical=[False] * 2 + [True] * 3,
         name="t", source="test",
@@ -124,7 +124,7 @@ def test_with_the_same_weights_it_predicts_what_the_authors_package_predicts(sou
             give(h, ("0." if kind == "number" else "") + name, theirs[scope])
         outputs = h.eval()(f.eval()(encoded))
         ours = outputs.softmax(dim=-1) if kind == "classes" else outputs[:, 0] * scale + shift
-    torch.testing.assert_close(ours.double(), asked["outputs"].double(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours.double(), reference["outputs"].double(), rtol=1e-5, atol=1e-5)
 
 
 def give(module: nn.Module, name: str, value: Tensor) -> None:

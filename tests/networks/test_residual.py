@@ -63,16 +63,16 @@ def test_it_is_the_authors_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "usual", "asked"),
+    ("network", "usual", "chosen"),
     [
         (FTTransformer(depth=1), [0.15, 0.05, 0.0], [0.15, 0.4, 0.0]),
         (ResNet(depth=1), [0.15, 0.0], [0.4, 0.0]),
     ],
 )
 def test_the_method_dropout_sets_the_rate_of_hidden_units(
-    network: Network, usual: list[float], asked: list[float]
+    network: Network, usual: list[float], chosen: list[float]
 ) -> None:
-    for dropout, expected in ((None, usual), (0.4, asked)):
+    for dropout, expected in ((None, usual), (0.4, chosen)):
         modules = network.build(COLUMNS, dropout).modules()
         assert [part.rate for part in modules if isinstance(part, Dropout)] == expected
 

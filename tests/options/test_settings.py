@@ -63,8 +63,8 @@ def test_loggers_are_written_in_the_order_of_their_sections() -> None:
 
 
 def test_a_section_of_a_lightning_logger_is_read_from_files_and_records() -> None:
-    for asked in ({"mine": CSV}, {"others": {"mine": CSV}}):
-        assert checked(LoggerSettings, asked, "logger").others == {"mine": CSV}
+    for content in ({"mine": CSV}, {"others": {"mine": CSV}}):
+        assert checked(LoggerSettings, content, "logger").others == {"mine": CSV}
 
 
 def test_a_disabled_logger_is_not_written() -> None:
@@ -79,7 +79,7 @@ def test_the_home_of_a_user_is_written_out(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 NOBODY = "~nosuchuser/x"
-ASKED: dict[str, Callable[[], Any]] = {
+DOORS: dict[str, Callable[[], Any]] = {
     "paths.results": lambda: PathSettings(results=NOBODY),
     "load": lambda: scarf_lightning.load(NOBODY),
     "load_cell": lambda: load_cell("abc", NOBODY),
@@ -91,7 +91,7 @@ ASKED: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("asked", ASKED)
-def test_a_user_who_does_not_exist_is_named_in_one_sentence(asked: str) -> None:
+@pytest.mark.parametrize("door", DOORS)
+def test_a_user_who_does_not_exist_is_named_in_one_sentence(door: str) -> None:
     with pytest.raises(UsageError, match=r"^~nosuchuser/x: this machine knows no home of its user; write"):
-        ASKED[asked]()
+        DOORS[door]()

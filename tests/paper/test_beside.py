@@ -17,9 +17,9 @@ from tests.composing import ROOT
 def test_a_table_of_the_paper_beside_the_published_one_by_one_command(tmp_path: Path) -> None:
     """The bundled table is one of the paper's, so no download is needed. The epochs are the paper's too, which takes
     some seconds: cells with other settings are beside nothing."""
-    asked = ["sweeps=absolute_accuracy", "dataset=wdbc", "regime=full", "pretrain=none,scarf", "method=control"]
+    overrides = ["sweeps=absolute_accuracy", "dataset=wdbc", "regime=full", "pretrain=none,scarf", "method=control"]
     ran = subprocess.run(
-        [sys.executable, "-m", "paper.beside", *asked, "trials=2"],
+        [sys.executable, "-m", "paper.beside", *overrides, "trials=2"],
         cwd=tmp_path,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -29,7 +29,7 @@ from scarf_lightning.verdicts.trials import NOT_KEPT, difference_of
 from tests.cells import identity_of, some_config, some_record
 from tests.reporting.cell_results import results_of
 from tests.reporting.store import described
-from tests.verdicts.worlds import judged
+from tests.verdicts.worlds import verdict_of
 
 
 def leave(
@@ -52,7 +52,7 @@ def leave(
     return store
 
 
-def asked(store: CellStore | None, trials: int = 3) -> ReportedCell:
+def reported(store: CellStore | None, trials: int = 3) -> ReportedCell:
     axes = {"dataset": "wdbc", "pretrain": "scarf"}
     return ReportedCell(axes, 1510, None if store is None else store.folder, trials)
 
@@ -60,7 +60,7 @@ def asked(store: CellStore | None, trials: int = 3) -> ReportedCell:
 def test_only_the_trials_that_are_asked_for_are_read(tmp_path: Path) -> None:
     store = leave(tmp_path, range(5))
 
-    results, fewer = read_results([asked(store)]), read_results([asked(store, trials=2), asked(None)])
+    results, fewer = read_results([reported(store)]), read_results([reported(store, trials=2), reported(None)])
 
     assert results.trials["trial"].tolist() == [0, 1, 2]
     assert results.trials["accuracy"].tolist() == pytest.approx([0.5, 0.51, 0.52])
@@ -75,7 +75,7 @@ def test_a_trial_that_diverged_is_finished_and_has_no_metrics(tmp_path: Path) ->
     store = leave(tmp_path, range(2))
     store.add(some_record([2], diverged="finetune", **{metric.name: None for metric in METRICS}))
 
-    results = read_results([asked(store)])
+    results = read_results([reported(store)])
 
     assert results.cells["finished"].tolist() == [3]
     assert results.trials["diverged"].tolist() == [False, False, True]
@@ -88,7 +88,7 @@ def test_damaged_records_and_descriptions_are_named_and_left_out(tmp_path: Path)
     torn = next(store.folder.glob("stacks/0002-*"))
     (torn / "curves.parquet").write_bytes(b"torn")
 
-    results = read_results([asked(store)], {Path("known"): "so it is"})
+    results = read_results([reported(store)], {Path("known"): "so it is"})
 
     assert results.damaged == {Path("known"): "so it is", torn: "curves.parquet is torn"}
     assert results.trials["trial"].tolist() == [0, 1]
@@ -121,9 +121,9 @@ def with_columns(*values: str) -> list[ReportedCell]:
     return [ReportedCell({"dataset": "wdbc", "corruption.columns": each}, None, None, 3) for each in values]
 
 
-@pytest.mark.parametrize(("asked", "left"), [("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)])
-def test_cells_are_narrowed_by_lists_too(asked: str, left: int) -> None:
-    assert len(narrowed(with_columns("[a,b]", "[c]"), [f"corruption.columns={asked}"])) == left
+@pytest.mark.parametrize(("argument", "left"), [("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)])
+def test_cells_are_narrowed_by_lists_too(argument: str, left: int) -> None:
+    assert len(narrowed(with_columns("[a,b]", "[c]"), [f"corruption.columns={argument}"])) == left
 
 
 def test_a_value_that_no_cell_has_is_answered_with_those_that_some_have() -> None:
@@ -132,13 +132,13 @@ def test_a_value_that_no_cell_has_is_answered_with_those_that_some_have() -> Non
 
 
 @pytest.mark.parametrize(
-    ("asked", "near"), [("output=F", "out"), ("metrc=mae", "metric"), ("pretrian=none", "pretrain"), ("zz=1", "")]
+    ("argument", "near"), [("output=F", "out"), ("metrc=mae", "metric"), ("pretrian=none", "pretrain"), ("zz=1", "")]
 )
-def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(asked: str, near: str) -> None:
+def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(argument: str, near: str) -> None:
     with pytest.raises(UsageError) as caught:
-        narrowed([ReportedCell({"pretrain": "none"}, None, None, 1)], [asked], OPTIONS)
+        narrowed([ReportedCell({"pretrain": "none"}, None, None, 1)], [argument], OPTIONS)
     said = str(caught.value)
-    assert said.startswith(f"{asked} is not an option of a report, nor a column of its results. ")
+    assert said.startswith(f"{argument} is not an option of a report, nor a column of its results. ")
     assert (f"Did you mean {near}? " in said) == bool(near)
     assert "scarf report --help" in said
 
@@ -205,7 +205,7 @@ def right(seed: int = 0) -> np.ndarray:
     return random.random((2, TRIALS, ROWS)) < ease
 
 
-def verdict_of(results: CellResults) -> Verdict:
+def verdict_on_first(results: CellResults) -> Verdict:
     """The verdict on the first cell beside the second one."""
     sides = ([results.measured(cell, ACCURACY)] for cell in (0, 1))
     return judge([difference_of(*sides, ACCURACY)], ACCURACY)
@@ -246,7 +246,7 @@ def shuffled(seed: int = 1) -> list[np.ndarray]:
 @pytest.mark.parametrize("orders", [shuffled(), [np.arange(ROWS)] * TRIALS], ids=["shuffled", "sorted"])
 def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(keep: Keep, orders: list) -> None:
     results = keep(orders)
-    found, level = verdict_of(results), results.level_of(0, ACCURACY)
+    found, level = verdict_on_first(results), results.level_of(0, ACCURACY)
 
     assert found.difference == pytest.approx(np.mean(aligned(orders)))
     assert found.basis == "rows and fits"
@@ -259,16 +259,16 @@ def test_rows_in_the_order_of_time_are_blocks_of_neighbours_and_groups_are_units
     order = np.random.default_rng(1).permutation(ROWS)
     blocks = np.repeat(np.arange(10), ROWS // 10)
 
-    assert verdict_of(keep([order] * TRIALS, "time")).parts == error_parts(
+    assert verdict_on_first(keep([order] * TRIALS, "time")).parts == error_parts(
         aligned([order] * TRIALS), [blocks] * TRIALS, 0
     )
-    groups = verdict_of(keep(shuffled(), "group")).parts
+    groups = verdict_on_first(keep(shuffled(), "group")).parts
     assert groups is not None
     assert groups.n_tested == 1, "all rows are always tested together"
 
 
 def test_a_pair_of_which_a_trial_lacks_its_predictions_takes_them_from_none(keep: Keep) -> None:
-    found = verdict_of(keep(shuffled(), "random", lost=1))
+    found = verdict_on_first(keep(shuffled(), "random", lost=1))
     assert (found.basis, found.trials) == ("resampled t-test", TRIALS)
 
 
@@ -283,9 +283,9 @@ def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_v
     values = [0.91, 0.93, 0.94, 0.92], [0.90, 0.91, 0.90, 0.91]
     known = {"test_to_train": 50 / 200, "n_test": 50} if sizes else {}
 
-    found = verdict_of(without_predictions("random", *values, **sizes))
-    fixed = verdict_of(without_predictions("column", *values, **sizes))
+    found = verdict_on_first(without_predictions("random", *values, **sizes))
+    fixed = verdict_on_first(without_predictions("column", *values, **sizes))
 
-    assert found == judged(np.array(values[0]) - np.array(values[1]), **known)
+    assert found == verdict_of(np.array(values[0]) - np.array(values[1]), **known)
     assert (fixed.basis, fixed.answer, fixed.reason) == ("none", "undecided", NOT_KEPT)
     assert math.isnan(without_predictions("time", [0.9, 0.92, 0.95]).level_of(0, ACCURACY).low)

@@ -84,7 +84,7 @@ def test_of_each_kind_of_target(target: Any, columns: dict[str, list[Any]], said
     assert bool(found) == bool(said)
 
 
-def test_a_run_names_the_cells_and_says_that_their_method_is_not_judged() -> None:
+def test_a_run_names_the_cells_and_says_that_it_is_no_answer_on_their_method() -> None:
     assert not_learnt_note({}, 1) == []
     (one,) = not_learnt_note({"a": "guesses"}, 1)
     assert one.startswith("a guesses. It has not learnt, which says nothing about the method")

@@ -24,9 +24,9 @@ def row(**columns: Any) -> Row:
     return a_cell(**{"encoding": "onehot"} | columns)[0]
 
 
-def names_of(rows: list[Row], asked: list[str] | None = None) -> list[str]:
+def names_of(rows: list[Row], preferred: list[str] | None = None) -> list[str]:
     columns = list(dict.fromkeys(column for each in rows for column in each))
-    chosen = distinguishing_columns(rows, columns, asked or [])
+    chosen = distinguishing_columns(rows, columns, preferred or [])
     return [setting_name(each, chosen) for each in rows]
 
 
@@ -37,7 +37,7 @@ SHORTER = [row(corruption__rate=rate, pretrain__max_epochs=n) for rate, n in ((0
 
 
 @pytest.mark.parametrize(
-    ("rows", "asked", "names"),
+    ("rows", "preferred", "names"),
     [
         # A method is called by its name and not by what it lacks.
         (RIVALS, [], ["method=control", "method=logistic", "method=random_forest"]),
@@ -59,8 +59,8 @@ SHORTER = [row(corruption__rate=rate, pretrain__max_epochs=n) for rate, n in ((0
         ),
     ],
 )
-def test_a_name_is_the_overrides_that_tell_cells_apart(rows: list[Row], asked: list[str], names: list[str]) -> None:
-    assert names_of(rows, asked) == names
+def test_a_name_is_the_overrides_that_tell_cells_apart(rows: list[Row], preferred: list[str], names: list[str]) -> None:
+    assert names_of(rows, preferred) == names
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_names_are_different_for_different_settings_whatever_the_order_of_cells(
     rng = random.Random(seed)
     rows = made_up(rng)
     columns = list(dict.fromkeys(column for each in rows for column in each))
-    asked = rng.sample(columns, 2)
-    chosen = distinguishing_columns(rows, columns, asked)
+    preferred = rng.sample(columns, 2)
+    chosen = distinguishing_columns(rows, columns, preferred)
 
     names = {setting_name(each, chosen) for each in rows}
 
     assert len(names) == len({repr([each.get(column) for column in columns]) for each in rows})
-    assert chosen == distinguishing_columns(rng.sample(rows, len(rows)), columns, asked)
+    assert chosen == distinguishing_columns(rng.sample(rows, len(rows)), columns, preferred)
 
 
 def test_a_long_name_keeps_its_two_ends() -> None:

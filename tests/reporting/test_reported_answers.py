@@ -201,37 +201,37 @@ def cells_in(folder: Path, trials: int = 10) -> list[Cell]:
     return [some_cell(f"pretrain={name}", pretrain=name, paths=place, trials=trials) for name in ("none", "scarf")]
 
 
-def said_of(asked: list[Cell]) -> list[str]:
-    request = ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL)
-    return answer_in_words(answers_of_run(request, survey(asked)))
+def said_of(cells: list[Cell]) -> list[str]:
+    request = ExpandedSweep(cells, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL)
+    return answer_in_words(answers_of_run(request, survey(cells)))
 
 
 def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> None:
-    asked = cells_in(tmp_path)
-    for cell, first in zip(asked, (0.5, 0.8), strict=True):
+    cells = cells_in(tmp_path)
+    for cell, first in zip(cells, (0.5, 0.8), strict=True):
         finish(cell, first=first)
 
-    sentence, *_ = said_of(asked)
+    sentence, *_ = said_of(cells)
 
     assert sentence.startswith("On wdbc, beside pretrain=none: pretrain=scarf helps, +30.00 points of accuracy (95 %: ")
 
 
 def test_what_two_trials_leave_open_comes_with_the_trials_that_answer(tmp_path: Path) -> None:
-    asked = cells_in(tmp_path, trials=2)
-    finish(asked[0])
-    finish(asked[1], first=0.8)
+    cells = cells_in(tmp_path, trials=2)
+    finish(cells[0])
+    finish(cells[1], first=0.8)
 
-    headline, *_, trials = said_of(asked)
+    headline, *_, trials = said_of(cells)
 
     assert headline.startswith("On wdbc, beside pretrain=none: pretrain=scarf undecided, +30.00 ")
     assert trials == "10 trials answer: the same command with trials=10."
 
 
 def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(tmp_path: Path) -> None:
-    asked = cells_in(tmp_path / "compares nothing")
-    assert said_of(asked) == []
-    finish(asked[0])
-    assert said_of(asked) == []
+    cells = cells_in(tmp_path / "compares nothing")
+    assert said_of(cells) == []
+    finish(cells[0])
+    assert said_of(cells) == []
     diverged = cells_in(tmp_path / "diverged")
     for cell in diverged:
         finish(cell, accuracy=None, diverged="finetune")
@@ -239,7 +239,7 @@ def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(t
 
 
 @pytest.mark.parametrize(
-    ("asked", "paper", "chosen"),
+    ("metrics", "paper", "chosen"),
     [
         ((None, None), None, "balanced_accuracy"),
         ((None, None), "Figure 3", "accuracy"),
@@ -248,11 +248,11 @@ def test_a_run_that_compares_nothing_or_whose_trials_all_diverged_says_nothing(t
     ],
 )
 def test_the_metric_is_that_of_all_cells_or_of_the_target_and_of_the_papers_sweeps(
-    asked: tuple[str | None, ...], paper: str | None, chosen: str, tmp_path: Path
+    metrics: tuple[str | None, ...], paper: str | None, chosen: str, tmp_path: Path
 ) -> None:
     """One of the classes is rare, and the paper measures by accuracy however rare it is."""
     wanted = cells_in(tmp_path)
-    for cell, metric in zip(wanted, asked, strict=True):
+    for cell, metric in zip(wanted, metrics, strict=True):
         finish(cell)
         cell.config = replace(cell.config, metric=metric)
         survey([cell])

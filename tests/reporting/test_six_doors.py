@@ -38,8 +38,8 @@ def compared(results: Path, factors: list[str]) -> ComparedResults:
 def test_one_ablation_has_the_same_numbers_and_words_at_each_door(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("trials=10", *TINY, *ABLATIONS[name], "logger=wandb", f"paths.results={tmp_path / 'results'}")
-    ran = here(commands.train, *asked, cwd=tmp_path)
+    overrides = ("trials=10", *TINY, *ABLATIONS[name], "logger=wandb", f"paths.results={tmp_path / 'results'}")
+    ran = here(commands.train, *overrides, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     monkeypatch.chdir(tmp_path)
 

@@ -22,7 +22,7 @@ WHEN = 1_700_000_000_000_000_000
 
 @dataclass
 class SomeSource:
-    """Data that are never read: opening the files is not asked for."""
+    """Data that are never read: it opens no file."""
 
     key: str
     paths: tuple[Path, ...]

@@ -138,7 +138,7 @@ class TestMending:
         else:
             flip(stack / file)
 
-        assert cell.missing(range(3)) == ([] if file == WEIGHTS else [0, 1]), "if large files are whole is not asked"
+        assert cell.missing(range(3)) == ([] if file == WEIGHTS else [0, 1]), "large files are not checked here"
         (sentence,) = cell.mend()
 
         name = f"{cell.fingerprint}/stacks/{stack.name}"

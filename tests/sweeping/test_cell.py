@@ -99,7 +99,7 @@ def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(n_columns
 
 @pytest.fixture
 def cell(tmp_path: Path) -> Cell:
-    """Three trials are asked for."""
+    """The cell has three trials."""
     return some_cell("seed=0", trials=3, paths=results_in(tmp_path))
 
 

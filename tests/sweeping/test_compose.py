@@ -155,7 +155,7 @@ def test_a_number_of_epochs_is_the_largest_though_it_is_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("arguments", "expected"),
     [
         (["seed=3"], []),
         (["plugins=[a,b]", "seed=3"], ["a", "b"]),
@@ -164,8 +164,8 @@ def test_a_number_of_epochs_is_the_largest_though_it_is_the_default() -> None:
         (["plugins=a"], ["a"]),
     ],
 )
-def test_plugins_are_those_of_the_last_list(asked: list[str], expected: list[str]) -> None:
-    assert named_plugins(asked) == expected
+def test_plugins_are_those_of_the_last_list(arguments: list[str], expected: list[str]) -> None:
+    assert named_plugins(arguments) == expected
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("asked", "scaling"),
+    ("arguments", "scaling"),
     [
         ("dataset=wdbc", "zscore"),
         ("dataset=openml dataset.id=31", "zscore"),
@@ -232,14 +232,14 @@ def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pyt
         ("dataset=openml dataset.id=28 scaling=minmax", "minmax"),
     ],
 )
-def test_a_dataset_brings_its_scaling_unless_the_user_says_so(asked: str, scaling: str) -> None:
-    assert config_of(*asked.split()).scaling == {"name": scaling}
+def test_a_dataset_brings_its_scaling_unless_the_user_says_so(arguments: str, scaling: str) -> None:
+    assert config_of(*arguments.split()).scaling == {"name": scaling}
 
 
 @pytest.mark.parametrize("target", ["plan", "plan = b", "2020", "null", "it's", "größe"])
 def test_a_text_is_read_as_it_was_written(target: str) -> None:
-    asked = overrides_of_options({"dataset": {"path": "my table, (1).csv", "target": target}})
-    assert [each.value() for each in parsed(asked)] == ["my table, (1).csv", target]
+    arguments = overrides_of_options({"dataset": {"path": "my table, (1).csv", "target": target}})
+    assert [each.value() for each in parsed(arguments)] == ["my table, (1).csv", target]
 
 
 @pytest.mark.parametrize(

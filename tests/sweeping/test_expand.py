@@ -28,13 +28,13 @@ def slow(case: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("asked", "label"), [("", "defaults"), *[("trials=3 corruption=mean corruption.rate=0.3 ~seed",) * 2]]
+    ("arguments", "label"), [("", "defaults"), *[("trials=3 corruption=mean corruption.rate=0.3 ~seed",) * 2]]
 )
-def test_a_plain_run_is_one_cell_of_its_overrides(asked: str, label: str) -> None:
-    (cell,) = cells_of(*asked.split())
+def test_a_plain_run_is_one_cell_of_its_overrides(arguments: str, label: str) -> None:
+    (cell,) = cells_of(*arguments.split())
 
-    assert (cell.overrides, cell.label, cell.config.dataset.source) == (tuple(asked.split()), label, "wdbc")
-    if asked:
+    assert (cell.overrides, cell.label, cell.config.dataset.source) == (tuple(arguments.split()), label, "wdbc")
+    if arguments:
         assert (cell.config.trials, cell.config.corruption) == (3, {"name": "mean", "keep": None, "rate": 0.3})
         assert cell.config.seed == 0
 
@@ -77,7 +77,7 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
 
 
 @pytest.mark.parametrize(
-    ("asked", "start"),
+    ("arguments", "start"),
     [
         ("trials=5,10", "trials=5,10: one value"),
         ("dataset=glob(cc81-*)", "dataset=glob(cc81-*): name values, fewer than 100000"),
@@ -104,8 +104,8 @@ UNUSED = " is set, but no cell of this run uses it; leave it out"
          "pre-trained; use none."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_sentence_that_names_the_option(asked: str, start: str) -> None:
-    (sentence,) = refusal(*asked.split())
+def test_what_is_wrong_is_one_sentence_that_names_the_option(arguments: str, start: str) -> None:
+    (sentence,) = refusal(*arguments.split())
     assert sentence.startswith(start)
 
 
@@ -124,8 +124,8 @@ def test_an_option_is_set_where_the_chosen_part_has_it() -> None:
         ("corruption=gaussian",), ("corruption=marginal", "corruption.rate=0.3")
     )  # fmt: skip
 
-    asked = ["pretrain=vime,subtab", "pretrain.alpha=1.5,3", "pretrain.n_subsets=5"]
-    configs = [cell.config.pretrain for cell in request_of(*asked).cells]
+    arguments = ["pretrain=vime,subtab", "pretrain.alpha=1.5,3", "pretrain.n_subsets=5"]
+    configs = [cell.config.pretrain for cell in request_of(*arguments).cells]
     assert [(each.name, each.options.get("alpha"), each.options.get("n_subsets")) for each in configs] == [
         ("vime", 1.5, None), ("vime", 3.0, None), ("subtab", None, 5)
     ]  # fmt: skip
@@ -275,7 +275,7 @@ class TestMethodsForOtherTargets:
 
 
 @pytest.mark.parametrize(
-    ("asked", "n_cells"),
+    ("arguments", "n_cells"),
     [
         ("dataset.path=a/x.csv,b/x.csv dataset.target=y", 0),
         ("dataset.path=a/x.csv dataset.target=y,z", 0),
@@ -284,11 +284,11 @@ class TestMethodsForOtherTargets:
         ("dataset.path=a/x.csv,b/y.csv dataset.target=y", 2),
     ],
 )
-def test_tables_of_one_name_are_refused(asked: str, n_cells: int) -> None:
+def test_tables_of_one_name_are_refused(arguments: str, n_cells: int) -> None:
     if n_cells:
-        assert len(cells_of("dataset=csv", *asked.split())) == n_cells
+        assert len(cells_of("dataset=csv", *arguments.split())) == n_cells
     else:
-        assert "have one name" in refusal("dataset=csv", *asked.split())[0]
+        assert "have one name" in refusal("dataset=csv", *arguments.split())[0]
 
 
 ABLATION = (
@@ -329,26 +329,27 @@ class TestVary:
         ]  # fmt: skip
 
     def test_each_dataset_has_a_base_of_its_own(self) -> None:
-        asked = ("dataset=wdbc,diabetes", "corruption=marginal,mean", "seed=1,2", "vary=one")
+        arguments = ("dataset=wdbc,diabetes", "corruption=marginal,mean", "seed=1,2", "vary=one")
         cells = [
-            (cell.config.dataset.source, cell.config.corruption["name"], cell.config.seed) for cell in cells_of(*asked)
+            (cell.config.dataset.source, cell.config.corruption["name"], cell.config.seed)
+            for cell in cells_of(*arguments)
         ]
         star = [("marginal", 1), ("mean", 1), ("marginal", 2)]
         assert cells == [(dataset, *values) for dataset in ("wdbc", "diabetes") for values in star]
 
     def test_pairs_take_the_nth_values_together_and_a_single_value_goes_with_all(self) -> None:
-        asked = ("corruption=marginal,mean", "loss=infonce,barlow_twins", "scaling=minmax", "vary=pairs")
-        assert settings(*asked) == ["marginal infonce minmax scarf", "mean barlow_twins minmax scarf"]
+        arguments = ("corruption=marginal,mean", "loss=infonce,barlow_twins", "scaling=minmax", "vary=pairs")
+        assert settings(*arguments) == ["marginal infonce minmax scarf", "mean barlow_twins minmax scarf"]
 
     @pytest.mark.parametrize(
-        ("asked", "words"),
+        ("arguments", "words"),
         [
             ((*ABLATION[:2], "vary=pairs"), "each axis has as many, or one"),
             (("vary=pair",), "vary=pair is unknown. Did you mean pairs"),
         ],
     )
-    def test_what_cannot_be_combined_is_refused(self, asked: tuple[str, ...], words: str) -> None:
-        assert words in refusal(*asked)[0]
+    def test_what_cannot_be_combined_is_refused(self, arguments: tuple[str, ...], words: str) -> None:
+        assert words in refusal(*arguments)[0]
 
     def test_each_block_of_a_file_has_its_own_and_the_command_line_replaces_it(self, tmp_path: Path) -> None:
         file = tmp_path / "mine.yaml"
@@ -360,7 +361,7 @@ class TestVary:
 
 
 @pytest.mark.parametrize(
-    ("asked", "number"),
+    ("arguments", "number"),
     [
         ("sweeps=relative_gains", "5001 cells or more, and max_cells=5000;"),
         # Its values would not fit into memory.
@@ -370,8 +371,8 @@ class TestVary:
         ("dataset.drop=null,each corruption=mean,marginal max_cells=61", "62 cells or more, and max_cells=61;"),
     ],
 )
-def test_a_run_of_more_cells_than_max_cells_is_refused_before_it_is_expanded(asked: str, number: str) -> None:
-    (sentence,) = refusal(*asked.split())
+def test_a_run_of_more_cells_than_max_cells_is_refused_before_it_is_expanded(arguments: str, number: str) -> None:
+    (sentence,) = refusal(*arguments.split())
     assert number in sentence
 
 
@@ -389,8 +390,8 @@ class TestEach:
         frame = pd.DataFrame(
             {"day": days.strftime("%Y-%m-%d"), "same": 1, "a,b": random.normal(size=60), "city": list("xyz") * 20}
         )
-        asked = write_csv(tmp_path, frame, pd.Series(np.where(frame["a,b"] > 0, "yes", "no")))
-        cells = cells_of(*asked, "pretrain=none", "dataset.drop=null,each")
+        arguments = write_csv(tmp_path, frame, pd.Series(np.where(frame["a,b"] > 0, "yes", "no")))
+        cells = cells_of(*arguments, "pretrain=none", "dataset.drop=null,each")
         assert [cell.config.dataset.drop for cell in cells] == [None, ["day"], ["a,b"], ["city"]]
 
     @pytest.mark.slow

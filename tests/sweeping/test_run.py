@@ -177,8 +177,8 @@ class TestForce:
     def test_finished_cells_run_again_and_what_they_had_is_set_aside_once(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        asked = [*methods("control", "probe"), some_cell("pretrain=none", pretrain="none")]
-        cells = [replace(cell, config=replace(cell.config, force=True)) for cell in asked]
+        requested = [*methods("control", "probe"), some_cell("pretrain=none", pretrain="none")]
+        cells = [replace(cell, config=replace(cell.config, force=True)) for cell in requested]
         stores = [finish(cell, device="first") for cell in cells]
         pretraining = PretrainingStore(RESULTS, pretraining_identity_of(cells[0].config, DATA_HASH), 1.0)
         pretraining.add([some_pretrained(0)])

@@ -83,12 +83,12 @@ def test_an_array_has_a_task_a_job_and_is_waited_for(programs: Programs, capsys:
     launch(2, partition="fast", mem_gb=1.5, sbatch=["--exclude=n7"])
 
     (submitted,) = programs.calls("sbatch")
-    asked = {argument.partition("=")[0]: argument.partition("=")[2] for argument in submitted[:-1]}
-    assert (asked["--array"], asked["--time"]) == ("0-1%256", "30")
-    assert (asked["--partition"], asked["--mem"]) == ("fast", "1500M")
-    assert asked["--exclude"] == "n7"
-    assert "--requeue" in asked
-    assert [call[-1] for call in programs.calls("squeue")] == [f"--name={asked['--job-name']}"] * 4
+    options = {argument.partition("=")[0]: argument.partition("=")[2] for argument in submitted[:-1]}
+    assert (options["--array"], options["--time"]) == ("0-1%256", "30")
+    assert (options["--partition"], options["--mem"]) == ("fast", "1500M")
+    assert options["--exclude"] == "n7"
+    assert "--requeue" in options
+    assert [call[-1] for call in programs.calls("squeue")] == [f"--name={options['--job-name']}"] * 4
     assert capsys.readouterr().err == "The job array has 2 tasks.\n"
     assert not Path("results/chunks").exists()
 

@@ -37,9 +37,9 @@ CONTROL = ("trials=1", "pretrain=none", *TINY_CONTROL)
 LOGISTIC = ("trials=1", "pretrain=none", "method=logistic", "regime=few")
 
 
-def ran(folder: Path, *asked: str) -> str:
+def ran(folder: Path, *overrides: str) -> str:
     """Train what a command line asks for, in this process and into this folder, and give back what was shown."""
-    cells, shown = cells_of(*asked, f"paths.results={folder}"), io.StringIO()
+    cells, shown = cells_of(*overrides, f"paths.results={folder}"), io.StringIO()
     loop = CellLoop(output=Screen(file=shown, width=1000))
 
     def launch(jobs: Sequence[Job]) -> None:
@@ -150,8 +150,8 @@ def test_a_table_edited_while_a_sweep_trains_is_trained_again(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = table_file(Path("t.csv"), 0)
-    asked = ("dataset=csv", "dataset.path=t.csv", "dataset.target=y", *LOGISTIC, "scaling=zscore,minmax,none")
-    cells = cells_of(*asked)
+    overrides = ("dataset=csv", "dataset.path=t.csv", "dataset.target=y", *LOGISTIC, "scaling=zscore,minmax,none")
+    cells = cells_of(*overrides)
     before = hash_now(cells[0])
     usual, trained = CellLoop.train_cell, list[str]()
 
@@ -167,7 +167,7 @@ def test_a_table_edited_while_a_sweep_trains_is_trained_again(
         return is_ended
 
     monkeypatch.setattr(CellLoop, "train_cell", train_cell)
-    shown = ran(Path("results"), *asked)
+    shown = ran(Path("results"), *overrides)
 
     after = hash_now(cells[0])
     assert after != before

@@ -18,9 +18,9 @@ from tests.short_training import training_of
 def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table, tmp_path: Path) -> None:
     training = training_of(config_of("pretrain=scarf", "trials=2"), wdbc)
     store = CellStore(tmp_path, {"data": wdbc.hash})
-    asked = CellTraining.prepare(training.config, wdbc, training.hardware, store=store)
+    prepared = CellTraining.prepare(training.config, wdbc, training.hardware, store=store)
 
-    replace(asked, notes=["one column is constant"]).describe(["pretrain=scarf"])
+    replace(prepared, notes=["one column is constant"]).describe(["pretrain=scarf"])
 
     described = read_cell(store.folder).description
     assert described["overrides"] == ["pretrain=scarf"]

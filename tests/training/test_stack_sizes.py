@@ -85,10 +85,10 @@ def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], l
 def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
     method: str, trees: list[str], tmp_path: Path, trained_together: list[tuple[list[int], list[int]]]
 ) -> None:
-    asked = [*trees, *METHODS[method], "trainer.trials_per_stack=2", "keep_weights=true"]
-    stored(tmp_path / "at_once", *asked, "trials=3")
-    stored(tmp_path / "later", *asked, "trials=1")
-    store = stored(tmp_path / "later", *asked, "trials=3")
+    overrides = [*trees, *METHODS[method], "trainer.trials_per_stack=2", "keep_weights=true"]
+    stored(tmp_path / "at_once", *overrides, "trials=3")
+    stored(tmp_path / "later", *overrides, "trials=1")
+    store = stored(tmp_path / "later", *overrides, "trials=3")
 
     first, second = [0, 1], [2, 3]
     assert trained_together[:2] == [(first, first), ([2], second)]

@@ -64,7 +64,7 @@ def test_a_part_is_tried_once_in_a_process_and_leaves_the_users_generators_alone
 ) -> None:
     (folder / "m.py").write_text(GOOD, encoding="utf-8")
     tried, trained = list[object](), part_check.Trained
-    monkeypatch.setattr(part_check, "Trained", lambda *asked: tried.append(asked) or trained(*asked))
+    monkeypatch.setattr(part_check, "Trained", lambda *arguments: tried.append(arguments) or trained(*arguments))
     configs, before = used("corruption=bad"), torch.random.get_rng_state()
     assert check_used([*configs, *configs]) == []
     assert torch.equal(torch.random.get_rng_state(), before)

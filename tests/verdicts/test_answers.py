@@ -31,7 +31,7 @@ from scarf_lightning.verdicts.answers import (
     spent,
 )
 from scarf_lightning.verdicts.rows_and_fits import ErrorParts
-from tests.verdicts.worlds import judged, normal
+from tests.verdicts.worlds import normal, verdict_of
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def together(verdicts: list[Verdict]) -> list[Answer]:
 
 def test_a_family_shares_its_level_and_a_smaller_family_claims_more() -> None:
     """Holm by hand: p = 0.02 is claimed alone and with one that is sure, and not with two that are not."""
-    sure = judged(np.array([0.030, 0.034, 0.033, 0.028, 0.031] * 2))
-    unsure = judged(normal(5, 12, mean=0.0))
-    weak = judged(np.array([0.028, 0.058, 0.003, 0.068, 0.028, 0.078, 0.038, 0.018, 0.058, 0.033]))
+    sure = verdict_of(np.array([0.030, 0.034, 0.033, 0.028, 0.031] * 2))
+    unsure = verdict_of(normal(5, 12, mean=0.0))
+    weak = verdict_of(np.array([0.028, 0.058, 0.003, 0.068, 0.028, 0.078, 0.038, 0.018, 0.058, 0.033]))
     assert 0.0167 < weak.levels.direction < 0.025
 
     assert together([weak]) == [weak.answer] == ["helps, size open"]
@@ -94,12 +94,12 @@ def test_fewer_than_ten_trials_of_a_table_have_an_interval_and_no_answer(n: int)
     rows = [np.arange(50)] * 10
     values = [np.full(50, 0.05) + np.linspace(-0.01, 0.01, 50) for _ in rows]
 
-    few, enough = judged(values[:n], rows[:n]), judged(values, rows)
+    few, enough = verdict_of(values[:n], rows[:n]), verdict_of(values, rows)
 
     assert (few.answer, enough.answer) == (UNDECIDED, "helps")
     assert few.has_few_trials
     assert 0 < few.low < 0.05 < few.high
-    assert judged(normal(0, n, 0.5)).answer == UNDECIDED
+    assert verdict_of(normal(0, n, 0.5)).answer == UNDECIDED
     assert after_looks(few, [Look(3)]) is few, "no look is taken where nothing may be claimed"
     assert judge_tables(np.linspace(0.02, 0.06, 12)[:, None]).answer == "helps", "over tables one trial is enough"
 
@@ -113,7 +113,7 @@ def test_an_answer_agrees_with_the_95_interval(seed: int, n: int, before: set[in
     family = []
     for _ in range(n):
         gains = random.normal(random.choice([0.0, 0.005, 0.015, 0.03]), 0.013, size=30)
-        found = judged(gains) if random.integers(2) else judge_tables(gains[:, None])
+        found = verdict_of(gains) if random.integers(2) else judge_tables(gains[:, None])
         looks = [Look(t, Levels(*random.uniform(0.01, 0.2, 3)), bool(random.integers(2)), 0.01) for t in before]
         family.append(after_looks(found, looks))
 
@@ -130,7 +130,7 @@ def test_an_answer_agrees_with_the_95_interval(seed: int, n: int, before: set[in
 
 def test_an_answer_that_a_look_has_claimed_stands() -> None:
     """Claimed at ten trials of the level that is left there, and too weak for what is left at twenty."""
-    weak = judged(np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, -0.005] * 2 + [0.03] * 4))
+    weak = verdict_of(np.array([0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025, -0.005] * 2 + [0.03] * 4))
     assert 0.001 < weak.levels.direction < 0.02
     claimed, missed = Look(10, Levels(0.01, 0.9, 0.9), True, 0.01), Look(10, Levels(0.2, 0.9, 0.9), True, 0.01)
 
@@ -144,7 +144,7 @@ def test_an_answer_that_a_look_has_claimed_stands() -> None:
 
 def test_what_a_look_has_claimed_stands_unless_the_difference_turns() -> None:
     """In as many trials as margins, so that all levels are of twenty trials alone."""
-    weak = replace(judged(normal(5, 20, 0.01)), levels=Levels(0.04, 0.5, 0.5))
+    weak = replace(verdict_of(normal(5, 20, 0.01)), levels=Levels(0.04, 0.5, 0.5))
     claimed = Look(10, Levels(0.01, 0.03, 0.02), is_gain=True, margin=0.01)
 
     assert after_looks(weak, [claimed]).levels == claimed.levels

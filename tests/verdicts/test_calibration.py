@@ -16,7 +16,7 @@ def test_the_page_has_a_line_for_each_kind_of_table() -> None:
 def test_what_gains_is_claimed_at_some_look_and_a_trial_has_a_fifth_of_the_rows() -> None:
     drawn = draw(np.random.default_rng(0), 0.15, 0.01, EACH[-1])
 
-    verdicts = {trials: [drawn.judged(change, trials) for change in range(CHANGES)] for trials in SOME}
+    verdicts = {trials: [drawn.verdict(change, trials) for change in range(CHANGES)] for trials in SOME}
     assert drawn.rows.shape == (30, 120)
     assert claims(verdicts, SOME) == (True, True)
     assert drawn.differences.mean() == pytest.approx(0.15, abs=0.03)

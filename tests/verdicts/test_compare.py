@@ -12,7 +12,7 @@ import pytest
 import scarf_lightning
 from scarf_lightning.errors import UsageError
 from scarf_lightning.verdicts import after_looks, compare, median_gain
-from tests.verdicts.worlds import judged
+from tests.verdicts.worlds import verdict_of
 
 
 def test_metrics_are_judged_by_the_resampled_test_and_answered_together(metrics: pd.DataFrame) -> None:
@@ -21,7 +21,7 @@ def test_metrics_are_judged_by_the_resampled_test_and_answered_together(metrics:
     found = compare(metrics, metric="accuracy", reference="base")
 
     assert found.frame["what"].tolist() == ["better", "same"]
-    alone = after_looks(judged((wide["better"] - wide["base"]).to_numpy()), [])
+    alone = after_looks(verdict_of((wide["better"] - wide["base"]).to_numpy()), [])
     its = found.effects[0].verdict
     assert (its.interval, its.levels, its.answer) == (alone.interval, alone.levels, alone.answer)
     assert found.frame["answer"].tolist() == ["helps", "undecided"]
@@ -39,7 +39,7 @@ def test_predictions_are_judged_by_rows_and_fits(predictions: pd.DataFrame) -> N
 
     found = compare(predictions, metric="accuracy", reference="base")
 
-    expected = judged(values, rows, [[1.0, -1.0]])
+    expected = verdict_of(values, rows, [[1.0, -1.0]])
     verdict = found.effects[0].verdict
     assert (verdict.low, verdict.high) == pytest.approx((expected.low, expected.high))
     assert (verdict.basis, verdict.answer) == ("rows and fits", "helps")

@@ -16,7 +16,7 @@ from scarf_lightning.verdicts import Levels, Trials, Verdict, error_parts, judge
 from scarf_lightning.verdicts.answers import UNDECIDED
 from scarf_lightning.verdicts.rows_and_fits import RowsOfTrial, rows_by_metric
 from scarf_lightning.verdicts.trials import NOT_KEPT, difference_of
-from tests.verdicts.worlds import TRIALS, judged, normal, right_in_rows
+from tests.verdicts.worlds import TRIALS, normal, right_in_rows, verdict_of
 
 ACCURACY, BRIER, LOG_LOSS, MCC = map(metric_named, ("accuracy", "brier_score", "log_loss", "mcc"))
 LIKELIHOOD = Metric("likelihood", "log-likelihood", True, (-math.inf, math.inf), lambda _, __: 0.0)
@@ -140,7 +140,7 @@ class TestVerdict:
         assert (found.won, found.basis) == ((differences > 0).sum(), "rows and fits")
         for rows in ({t: second.rows[t] for t in range(5)}, dict(second.rows) | {5: second.rows[4]}):
             without = beside(first, replace(second, rows=rows), margin=0.02)
-            expected = judged(differences, margin=0.02)
+            expected = verdict_of(differences, margin=0.02)
             assert (without.interval, without.basis) == (pytest.approx(expected.interval), expected.basis)
 
     def test_trials_that_share_their_test_rows_have_none_without_predictions(self) -> None:
@@ -199,7 +199,7 @@ def test_without_predictions_it_is_the_corrected_resampled_test_and_the_posterio
     scale = math.sqrt((1 / n + TEST_TO_TRAIN) * differences.var(ddof=1))
     posterior = stats.t(n - 1, loc=differences.mean(), scale=scale)
 
-    found = judged(differences, test_to_train=TEST_TO_TRAIN)
+    found = verdict_of(differences, test_to_train=TEST_TO_TRAIN)
 
     assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
     assert (found.won, found.lost) == ((differences > 0).sum(), (differences < 0).sum())
@@ -213,7 +213,7 @@ def test_from_predictions_it_is_students_interval_of_the_sum_of_both_parts() -> 
     values = [random.normal(0.02, 0.3, size=60) for _ in rows]
     parts = error_parts(values, rows)
 
-    found = judged(values, rows)
+    found = verdict_of(values, rows)
 
     posterior = stats.t(parts.freedom, loc=parts.mean, scale=parts.error)
     assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
@@ -224,9 +224,9 @@ def test_from_predictions_it_is_students_interval_of_the_sum_of_both_parts() -> 
 def test_no_level_is_above_one() -> None:
     """Twice a tail of more than a half: of gains of two points neither a loss nor five points are found, and of gains
     on as many tables as losses no direction."""
-    gains = judged(np.array([0.016, 0.024, 0.019, 0.021, 0.020]), margin=0.05)
+    gains = verdict_of(np.array([0.016, 0.024, 0.019, 0.021, 0.020]), margin=0.05)
     assert gains.levels.beyond == 1
-    assert judged(np.array([0.016, 0.024, 0.019, 0.021, 0.020] * 2), margin=0.01).levels.within == 1
+    assert verdict_of(np.array([0.016, 0.024, 0.019, 0.021, 0.020] * 2), margin=0.01).levels.within == 1
     tables = np.array([[0.02], [-0.02]] * 4)
     assert judge_tables(tables).levels.direction == 1
 
@@ -240,32 +240,32 @@ def test_an_improvement_helps_and_a_loss_hurts(sign: int) -> None:
     values = [sign * np.full(50, 0.05) + np.linspace(-0.01, 0.01, 50) for _ in rows]
 
     expected = "helps" if sign > 0 else "hurts"
-    assert judged(trials).answer == expected
+    assert verdict_of(trials).answer == expected
     assert judge_tables(tables).answer == expected
-    assert judged(values, rows).answer == expected
+    assert verdict_of(values, rows).answer == expected
 
 
 @pytest.mark.parametrize(("n_test", "answer"), [(10, UNDECIDED), (50, UNDECIDED), (400, "no practical difference")])
 def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n_test: int, answer: str) -> None:
     """The rule of three: none of 400 rows differs, so up to 0.7 points of all rows may; none of 10, up to 26."""
-    found = judged(np.zeros(10), n_test=n_test)
+    found = verdict_of(np.zeros(10), n_test=n_test)
 
     assert found.high == pytest.approx(1 - 0.05 ** (1 / (5 * n_test)))
     rows = [np.arange(n_test)] * 10
-    rows_variance = judged([np.zeros(n_test)] * 10, rows)
+    rows_variance = verdict_of([np.zeros(n_test)] * 10, rows)
     assert rows_variance.high == pytest.approx(1 - 0.05 ** (1 / n_test))
     assert rows_variance.answer == answer
 
 
 def test_too_few_trials_or_tables_claim_nothing() -> None:
     rows = [np.arange(50)] * 2
-    for found in (judged(np.array([0.1, 0.1])), judged([np.full(50, 0.1)] * 2, rows)):
+    for found in (verdict_of(np.array([0.1, 0.1])), verdict_of([np.full(50, 0.1)] * 2, rows)):
         assert (found.answer, found.basis, found.trials) == (UNDECIDED, "none", 2)
         assert math.isnan(found.low)
     few = judge_tables(np.full((5, 3), 0.1))
     assert (few.answer, few.basis, few.datasets) == (UNDECIDED, "none", 5)
     assert few.reason == "an answer over tables needs 6 or more"
-    empty = judged(np.empty(0))
+    empty = verdict_of(np.empty(0))
     assert (empty.answer, empty.datasets) == (UNDECIDED, 0)
 
 
@@ -298,7 +298,7 @@ def test_a_row_of_a_rare_class_may_move_a_mean_that_does_not_vary_by_more() -> N
     """Of 100 rows, all trials alike. One more row may be off by a half, or by all."""
     rows, alike = [np.arange(100)] * 3, [np.zeros(100)] * 3
 
-    by_half, by_one = (judged(alike, rows, [[reach, -reach]]) for reach in (0.5, 1.0))
+    by_half, by_one = (verdict_of(alike, rows, [[reach, -reach]]) for reach in (0.5, 1.0))
 
     assert by_one.high == pytest.approx(1 - 0.05 ** (1 / 100))
     assert by_half.high == pytest.approx(by_one.high / 2)

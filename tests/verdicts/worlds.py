@@ -12,7 +12,7 @@ ACCURACY = metric_named("accuracy")
 TRIALS, ROWS = 6, 80
 
 
-def judged(values: Any, rows: Any = (), added: Any = ((np.nan, np.nan),), **known: Any) -> Verdict:
+def verdict_of(values: Any, rows: Any = (), added: Any = ((np.nan, np.nan),), **known: Any) -> Verdict:
     """The verdict on differences of accuracy: a value a trial, or the values of the rows that each tested."""
     margin, tested = known.pop("margin", 0.01), {}
     for trial, (its, each) in enumerate(zip(rows, values, strict=False)):

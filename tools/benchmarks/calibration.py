@@ -53,7 +53,7 @@ class Drawn:
     rows: Integers
     differences: Floats
 
-    def judged(self, change: int, trials: int) -> Verdict:
+    def verdict(self, change: int, trials: int) -> Verdict:
         """The verdict on a change after some trials. No two rows are copies, and none is added."""
         tested = {}
         for trial, (rows, values) in enumerate(zip(self.rows, self.differences[change, :trials], strict=False)):
@@ -116,12 +116,12 @@ def counted(gain: float, fits: float, draws: int) -> dict[str, float]:
     for _ in range(draws):
         drawn = draw(random, gain, fits, EACH[-1])
         for trials in (10, 30):
-            verdict = drawn.judged(0, trials)
+            verdict = drawn.verdict(0, trials)
             note(f"held {trials}", verdict.low <= gain <= verdict.high)
         if gain:
-            note("found 10", _is_direction(after_looks(drawn.judged(0, 10), []).answer))
+            note("found 10", _is_direction(after_looks(drawn.verdict(0, 10), []).answer))
             continue
-        verdicts = {trials: [drawn.judged(change, trials) for change in range(CHANGES)] for trials in EACH}
+        verdicts = {trials: [drawn.verdict(change, trials) for change in range(CHANGES)] for trials in EACH}
         for name, at in (("some", SOME), ("each", EACH)):
             alone, several = claims(verdicts, at)
             note(f"one {name}", alone)

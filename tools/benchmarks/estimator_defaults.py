@@ -120,13 +120,13 @@ def main() -> None:
     parser.add_argument("--openml", type=Path, help="a folder of the OpenML client's cache; without it, bundled tables")
     parser.add_argument("--tables", nargs="*", choices=[*BUNDLED, *OPENML], help="these alone")
     parser.add_argument("--splits", type=int, default=10, help="of each table (default 10)")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     prepare_process(threads=1)
     warnings.simplefilter("ignore")
-    rows_of = asked.tables or [*BUNDLED, *(OPENML if asked.openml else ())]
+    rows_of = arguments.tables or [*BUNDLED, *(OPENML if arguments.openml else ())]
     X, y = table("iris", None)
     ScarfClassifier(n_trials=1).fit(X, y)  # imports what training needs
-    for line in rows(rows_of, asked.openml, asked.splits):
+    for line in rows(rows_of, arguments.openml, arguments.splits):
         print(line, flush=True)
 
 

@@ -84,11 +84,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda", choices=PRECISIONS)
     parser.add_argument("--turns", type=int, default=3, help="of each measurement, after one that warms up (default 3)")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     prepare_process(threads=1)
-    if asked.device == "cuda":
+    if arguments.device == "cuda":
         print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
-    for line in rows(asked.device, asked.turns):
+    for line in rows(arguments.device, arguments.turns):
         print(line, flush=True)
 
 

@@ -219,10 +219,10 @@ def main() -> None:
     parser.add_argument("--networks", nargs="*", default=["mlp"], choices=sorted(options("network")))
     parser.add_argument("--features", nargs="*", type=int, default=[10, 60, 800])
     parser.add_argument("--phases", nargs="*", default=list(PHASES), choices=PHASES)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     prepare_process(threads=1)
-    cases = [Case(n, m, phase) for n in asked.networks for m in asked.features for phase in asked.phases]
-    for line in rows(cases, asked.turns):
+    cases = [Case(n, m, phase) for n in arguments.networks for m in arguments.features for phase in arguments.phases]
+    for line in rows(cases, arguments.turns):
         print(line, flush=True)
 
 

@@ -18,9 +18,9 @@ N = 60
 WORDS = ["one", "two", "three", "four", "five", "six", "seven"]
 
 
-def read(values: Any, asked: str | None = None, name: str = "c") -> tuple[ColumnReading, list[Any], list[str]]:
+def read(values: Any, option: str | None = None, name: str = "c") -> tuple[ColumnReading, list[Any], list[str]]:
     """The record of a column, its features, and notes."""
-    reading, _, features, notes = read_column(plain_column(pd.Series(values, name=name)), asked)
+    reading, _, features, notes = read_column(plain_column(pd.Series(values, name=name)), option)
     return reading, list(features.values()), notes
 
 
@@ -91,7 +91,7 @@ def test_categories_are_stripped_and_have_one_form_of_every_letter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "asked", "kind"),
+    ("values", "option", "kind"),
     [
         (list(range(N)), "numeric", "numbers"),
         ([1, 2, 3] * 20, "categorical", "categories"),
@@ -100,8 +100,8 @@ def test_categories_are_stripped_and_have_one_form_of_every_letter() -> None:
         (["a b", "c"] * 30, "text", "text"),
     ],
 )
-def test_options_overrule_what_values_show(values: list[Any], asked: str, kind: str) -> None:
-    assert read(values, asked)[0].kind == kind
+def test_options_overrule_what_values_show(values: list[Any], option: str, kind: str) -> None:
+    assert read(values, option)[0].kind == kind
 
 
 @pytest.mark.parametrize("values", [[[1, 2], [3]] * 30, [{"a": 1}] * N, [b"1"] * N, [1j] * N, ["a\0"] * N])

@@ -233,7 +233,7 @@ class TestConfiguration:
         assert vars(source) == given | {"path": Path("t.csv"), "dataset_name": "mine", "split": ("time", "day")}
 
     @pytest.mark.parametrize(
-        ("asked", "said"),
+        ("arguments", "said"),
         [
             ("dataset.path=gone.csv dataset.target=level", "^there is no file gone.csv; set dataset.path to"),
             ("dataset.path=. dataset.target=level", "is a folder; set dataset.path to"),
@@ -242,7 +242,7 @@ class TestConfiguration:
         ],
     )
     def test_what_is_wrong_with_a_file_is_said_before_the_first_cell_trains(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, said: str
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
     ) -> None:
         monkeypatch.chdir(tmp_path)
         in_csv(frame(), tmp_path / "t.csv")
@@ -251,7 +251,7 @@ class TestConfiguration:
             def launch(self, *args: Any, **kwargs: Any) -> Any:
                 raise AssertionError("a cell was trained")
 
-        cells = cells_of("dataset=csv", *asked.split())
+        cells = cells_of("dataset=csv", *arguments.split())
         with pytest.raises(UsageError, match=said):
             run(ExpandedSweep(cells), load_training, Terminal(), partial(launch_by, NoLauncher()))  # type: ignore[arg-type]
         assert list(tmp_path.iterdir()) == [tmp_path / "t.csv"]

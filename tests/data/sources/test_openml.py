@@ -133,14 +133,14 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
 class Handler(http.server.SimpleHTTPRequestHandler):
     """OpenML on a loopback port, from a folder of pages."""
 
-    asked: ClassVar[list[str]] = []
+    requests: ClassVar[list[str]] = []
 
     def end_headers(self) -> None:
         self.send_header("ETag", '"tag"')
         super().end_headers()
 
     def log_message(self, *args: Any) -> None:
-        self.asked.append(self.path)
+        self.requests.append(self.path)
 
 
 class Server:
@@ -268,9 +268,9 @@ class TestDownload:
         assert source.files() == (folder / "description.xml", data)
         assert (folder / "description.xml").read_text() == description(server.host)
         assert not has_parquet or data.read_bytes() == parquet
-        Handler.asked.clear()
+        Handler.requests.clear()
         assert source.load().hash == first.hash
-        assert Handler.asked == []
+        assert Handler.requests == []
 
     def test_what_the_server_answers_in_place_of_a_description(self, tmp_path: Path, server: Server) -> None:
         server.put(f"api/v1/xml/data/{ID}", b"<html><body>Log in</body></html>")
