@@ -137,7 +137,9 @@ def compare(
     plan = Plan(cells, factors, factors, measure, reference_name, cells[0].options, margin)
     effects = answered(effects_of(plan)[0], lambda _: [Look(trials) for trials in looks])
     if not effects:
-        raise UsageError("No competitor shares a table and a trial with the reference; name another one.")
+        raise UsageError(
+            "No competitor shares a table and a trial with the reference; add one, or name another reference."
+        )
     levels = [
         (cell.table, cell.name, cell.labels, *cell.trials.level(measure), len(cell.trials.values)) for cell in cells
     ]
