@@ -31,6 +31,8 @@ NULLABLE: dict[pa.DataType, Any] = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd
 SEPARATORS, BLANKS = (",", ";", "\t", "|"), r"\s+"
 ARROW = (".parquet", ".pq", ".feather")
 JSON = re.compile(r"\.(json|jsonl|ndjson)(\.\w+)?$")
+LINE_OF_NAMES: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+"""Arguments that read it alone, as it stands."""
 IS_PANDAS_2 = pd.__version__.startswith("2.")
 EXACT_FLOATS: dict[str, Any] = {"float_precision": "round_trip"} if IS_PANDAS_2 else {}
 """Arguments by which a number is the float nearest to its text. In pandas 3 it always is."""
@@ -144,7 +146,8 @@ def read_file(
             frame = _arrow(path)
         elif name.endswith(".xlsx"):
             require("openpyxl", str(path))
-            frame = pd.read_excel(path, engine="openpyxl")
+            with pd.ExcelFile(path, engine="openpyxl") as book:
+                frame = _with_its_names(pd.read_excel(book), pd.read_excel(book, **LINE_OF_NAMES))
         elif match := JSON.search(name):
             is_lines = match[1] != "json"
             frame = pd.read_json(path, lines=is_lines, dtype=False, precise_float=True, **NO_DATES)
@@ -191,7 +194,12 @@ def _text(path: Path, decimal: str, **options: Any) -> pd.DataFrame:
         for name, text in _csv(path, usecols=whole, dtype=str, low_memory=False, **options).items():
             if text.str.match(CODE.pattern).any():
                 frame[name] = text
-    return frame
+    return _with_its_names(frame, _csv(path, **LINE_OF_NAMES, **options))
+
+
+def _with_its_names(frame: pd.DataFrame, line_of_names: pd.DataFrame) -> pd.DataFrame:
+    """The columns by the names in their file: pandas calls a second ``y`` ``y.1``, which may be the target again."""
+    return frame.set_axis([raw or name for raw, name in zip(line_of_names.iloc[0], frame, strict=True)], axis=1)
 
 
 def _separator(path: Path, options: dict[str, Any]) -> str:

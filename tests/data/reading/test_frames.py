@@ -169,6 +169,22 @@ def test_the_first_sheet_of_excel(tmp_path: Path) -> None:
     assert read_file(path)["a"].tolist() == [1, 2]
 
 
+def test_a_name_that_a_file_has_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has more than one column 'y'; rename all but one"):
+        rows_of(tmp_path / "t.csv", b"a,y,b,y\n1,2,3,2\n4,5,6,5\n")
+    assert list(rows_of(tmp_path / "t.csv", b"a,,NA,a.1,\n1,2,3,4,5\n")) == [
+        "a",
+        "Unnamed: 1",
+        "NA",
+        "a.1",
+        "Unnamed: 4",
+    ]
+    pytest.importorskip("openpyxl", reason="the extra xlsx")
+    pd.DataFrame([[1, 2], [3, 4]], columns=["y", "y"]).to_excel(tmp_path / "t.xlsx", index=False)
+    with pytest.raises(UsageError, match="has more than one column 'y'; rename all but one"):
+        read_file(tmp_path / "t.xlsx")
+
+
 def test_the_index_of_pandas_and_large_numbers_in_parquet(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"x": [1.0, 2.0]}, index=pd.Index([7, 8], name="id")).to_parquet(path)
