@@ -120,7 +120,7 @@ for folder in ("gallery", "paper", "study"):
     shutil.rmtree(HERE / folder, ignore_errors=True)
 copy_in("gallery", sorted((ROOT / "notebooks").glob("*.ipynb")))
 copy_in("paper", sorted(file for file in (ROOT / "paper" / "pages").glob("*") if file.is_file()))
-for study in ("study", "study/third_edition"):
+for study in ("study", "study/fourth_edition"):
     copy_in(study, sorted(file for file in (ROOT / study).glob("*") if file.suffix in SHOWN))
 write_gallery(HERE / "gallery")
 pages = runpy.run_path(str(HERE / "pages.py"))

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("docs", "study", "study/third_edition", "paper/pages")
+FOLDERS = ("docs", "study", "study/fourth_edition", "paper/pages")
 MADE = ("methods.md", "options.md")
 """Pages that the site makes from the classes."""
 PAGES = [ROOT / name for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]

@@ -196,7 +196,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_site_has_every_page_and_every_picture(site: Path) -> None:
     pages = [page.stem for page in (ROOT / "docs").glob("*.md")]
     pages += [f"gallery/{notebook.stem}" for notebook in (ROOT / "notebooks").glob("*.ipynb")]
-    for folder in ("study", "study/third_edition"):
+    for folder in ("study", "study/fourth_edition"):
         pages += [f"{folder}/{page.stem}" for page in (ROOT / folder).glob("*.md")]
 
     assert [name for name in pages if not (site / f"{name}.html").is_file()] == []

@@ -1,4 +1,4 @@
-"""Worth in labels beside closed forms, and the figures of the study."""
+"""Worth in labels beside closed forms."""
 
 import math
 
@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 
 from scarf_lightning.verdicts.worth import REACH, worth_in_labels
-from study.results import NONE
-from study.third_edition import page
-from study.third_edition.comparisons import means_of, worth
 
 LABELS = [20, 50, 100, 500]
 RANDOM = np.random.default_rng(0)
@@ -30,23 +27,22 @@ def test_the_metric_of_k_times_the_labels_is_worth_k(factor: float, at: int) -> 
     assert found.most == pytest.approx(500 / LABELS[at] * REACH)
 
 
-def test_what_the_continued_curve_does_not_reach_is_worth_its_end() -> None:
-    reference = curve(LABELS)[None]
-    above = worth_in_labels(curve([4 * 500]), reference, LABELS, at=3)
-    below = worth_in_labels(curve([20 / 4]), reference, LABELS, at=1)
-
-    assert above.worth == above.most == pytest.approx(REACH)
-    assert below.worth == below.least == pytest.approx(20 / 50 / REACH)
-
-
-def test_a_flat_curve_never_reaches_a_gain() -> None:
-    flat = np.full((1, 4), 0.5)
-    factors = []
-    for metric in (0.5 - 1e-6, 0.5, 0.5 + 1e-6):
-        found = worth_in_labels(np.array([metric]), flat, LABELS, at=1)
-        factors.append(found.worth)
-
-    assert factors == pytest.approx([20 / 50 / REACH, 1.0, 500 / 50 * REACH])
+@pytest.mark.parametrize(
+    ("metric", "reference", "at", "worth"),
+    [
+        (curve(4 * 500), curve(LABELS), 3, REACH),
+        (curve(20 / 4), curve(LABELS), 1, 20 / 50 / REACH),
+        (0.66, [0.5, 0.7, 0.65, 0.6], 3, REACH),
+        (0.5 - 1e-6, [0.5] * 4, 1, 20 / 50 / REACH),
+        (0.5, [0.5] * 4, 1, 1.0),
+        (0.5 + 1e-6, [0.5] * 4, 1, 500 / 50 * REACH),
+    ],
+)
+def test_what_the_continued_curve_does_not_reach_is_worth_its_end(
+    metric: float, reference: list[float], at: int, worth: float
+) -> None:
+    """A curve that falls at its end is continued as flat, and one that is flat reaches no gain."""
+    assert worth_in_labels(np.array([metric]), np.array([reference]), LABELS, at).worth == pytest.approx(worth)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e6 / 3])
@@ -72,12 +68,6 @@ def test_a_curve_that_falls_on_the_way_is_inverted_where_it_first_reaches_the_me
     assert first.worth == pytest.approx(10**0.75)
 
 
-def test_a_curve_that_falls_at_its_end_is_continued_as_flat() -> None:
-    found = worth_in_labels(np.array([0.66]), np.array([[0.5, 0.7, 0.65]]), [10, 100, 1000], at=2)
-
-    assert found.worth == found.most
-
-
 def tables(n: int, factor: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Tables of different height and slope, whose mean gain is that of a factor, and noise."""
     slopes = random.normal(0.05, 0.02, (n, 1))
@@ -101,21 +91,3 @@ def test_few_tables_have_no_interval(n: int, has_interval: bool) -> None:
     found = worth_in_labels(*tables(n, 1.3, RANDOM), LABELS, at=1)
 
     assert math.isfinite(found.worth_low) == math.isfinite(found.worth_high) == has_interval
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("competitor", ["SCARF", "VIME", "CatBoost"])
-def test_the_worth_is_that_of_the_study(competitor: str) -> None:
-    """The study continues its curves without an end, and draws families of tables for its intervals."""
-    trials, facts = page.read_trials(), page.read_facts()
-    means = means_of(trials[trials["dataset"].isin(facts.index[facts["kind"] == "classes"])], "auroc")
-    reference = means.xs(NONE, axis="columns", level="competitor")[LABELS]
-    own = means.xs(competitor, axis="columns", level="competitor")[LABELS]
-    whole = reference.notna().all(axis="columns") & own.notna().all(axis="columns")
-
-    for place, labels in enumerate(LABELS):
-        of_study = worth(means, facts["family"], competitor, labels)
-        found = worth_in_labels(own.loc[whole, labels].to_numpy(), reference[whole].to_numpy(), LABELS, place)
-        assert of_study is not None
-        assert found.worth == pytest.approx(np.clip(of_study.mean, found.least, found.most))
-        assert found.n == whole.sum()

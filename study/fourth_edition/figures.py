@@ -1,6 +1,6 @@
-"""The figure of the third edition: what pre-trainings and other models are worth, in labels."""
+"""The figure of the study: what pre-trainings and other models are worth, in labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,24 +9,27 @@ from matplotlib.figure import Figure
 from scarf_lightning.reporting.style import GREY, PAGE, colour, marker, new_figure, styled
 from scarf_lightning.verdicts import Interval
 
-from .comparisons import BUDGETS
+from .trials import BUDGETS
 
-TICKS = (0.125, 0.25, 0.5, 1, 2, 4, 8)
+Worths = Mapping[str, Mapping[int, Interval]]
+"""The worth of competitors, by budget."""
+TICKS = (0.5, 0.75, 1, 1.5, 2, 3)
 """A worth beyond them stands at the edge."""
 
 
 @styled()
-def worths_figure(worths: Mapping[str, Mapping[int, Interval]], pretrainings: Sequence[str]) -> Figure:
+def worths_figure(pretrainings: Worths, others: Worths) -> Figure:
     """The worth of each competitor at each budget with its 95 % interval, on one scale.
 
     Args:
-        worths: by competitor.
-        pretrainings: those that are on the left; other models are on the right.
+        pretrainings: they are on the left.
+        others: other models, on the right.
     """
     figure, (left, right) = new_figure(PAGE, 3.2, 1, 2, sharey=True)
-    for axes, title in ((left, "pre-training the network"), (right, "another model in its place")):
-        _draw(axes, {name: its for name, its in worths.items() if (name in pretrainings) is (axes is left)})
-        axes.set_title(title)
+    left.set_title("pre-training the network")
+    right.set_title("another model in its place")
+    _draw(left, pretrainings)
+    _draw(right, others)
     left.set_yscale("log", base=2)
     left.set_ylim(TICKS[0], TICKS[-1])
     left.set_yticks(TICKS, [f"×{each:g}" for each in TICKS])
@@ -34,12 +37,12 @@ def worths_figure(worths: Mapping[str, Mapping[int, Interval]], pretrainings: Se
     return figure
 
 
-def _draw(axes: Axes, worths: Mapping[str, Mapping[int, Interval]]) -> None:
+def _draw(axes: Axes, worths: Worths) -> None:
     """Draw a mark with its interval for each competitor, side by side at each budget."""
-    for place, (name, several) in enumerate(worths.items()):
+    for place, (name, by_budget) in enumerate(worths.items()):
         shift = (place - (len(worths) - 1) / 2) * 0.7 / len(worths)
-        at = [BUDGETS.index(labels) + shift for labels in several]
-        ends = np.array([(each.mean, each.low, each.high) for each in several.values()])
+        at = [BUDGETS.index(labels) + shift for labels in by_budget]
+        ends = np.array([(each.mean, each.low, each.high) for each in by_budget.values()])
         factor, low, high = np.clip(ends, TICKS[0], TICKS[-1]).T
         lengths = [factor - low, high - factor]
         axes.errorbar(at, factor, lengths, fmt=marker(place), color=colour(place), ms=3.5, lw=1.0, label=name)

@@ -1,10 +1,12 @@
-"""The comparisons of the third edition: mean differences over tables, drawn by family, and their worth in labels.
+"""The comparisons of the study: mean differences over tables, drawn by family, and their worth in labels.
 
-The protocol is study/third_edition.md. A difference is an improvement in points of a metric.
+The protocols are study/fourth_edition.md and, for the rules that it takes over, study/third_edition.md. A difference is
+an improvement in points of a metric.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -13,13 +15,12 @@ from numpy.typing import NDArray
 from scarf_lightning.verdicts import Interval, Levels, median_gain
 from scarf_lightning.verdicts.answers import needed_together
 
-from ..results import KEY, NONE
+from .sensitivity import variant, without_largest
+from .trials import BUDGETS, N_TRIALS
 
 Floats = NDArray[np.float64]
 
-BUDGETS = (20, 50, 100, 500)
-"""Numbers of labels."""
-DRAWS, N_TRIALS = 10_000, 5
+DRAWS = 10_000
 LEVEL = 0.05
 MARGIN = 0.25
 """Points within which two pre-trainings are alike."""
@@ -39,6 +40,8 @@ class Compared:
         median: over tables, in points, with the 95 % interval of the sign test.
         following: the range that holds a further table's difference with a chance of at least `NEXT`.
         n: tables.
+        n_gains: those with a difference above 0.
+        without: the mean without the tables of the largest differences.
     """
 
     interval: Interval
@@ -47,39 +50,64 @@ class Compared:
     median: Interval
     following: tuple[float, float]
     n: int
+    n_gains: int
+    without: float
+
+
+Rows = Mapping[str, Sequence[Compared]]
+"""Competitors or pairs of them, each compared at every budget."""
 
 
 def means_of(trials: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Means over trials, in percent: a row a table, a column a budget and competitor ``(labels, competitor)``.
 
-    A table that lacks one of the `N_TRIALS` trials has NaN.
+    A table that lacks one of the `N_TRIALS` trials, or the metric in one of them, has NaN.
 
     Args:
-        trials: a row a trial, with the columns of `KEY` and the metric.
+        trials: a row a trial, with ``dataset, labels, competitor, trial`` and the metric.
     """
-    known = trials.dropna(subset=[metric]).drop_duplicates(KEY, keep="last")
-    grouped = known.groupby(["dataset", "labels", "competitor"])[metric].agg(["mean", "size"])
-    whole = 100 * grouped["mean"].where(grouped["size"] >= N_TRIALS)
+    grouped = trials.groupby(["dataset", "labels", "competitor"])[metric].agg(["mean", "count"])
+    needed = grouped.index.get_level_values("labels").map(N_TRIALS)
+    whole = 100 * grouped["mean"].where(grouped["count"] == needed)
     return whole.unstack(["labels", "competitor"])  # noqa: PD010 - every pair occurs once
 
 
-def tables_of(means: pd.DataFrame, families: pd.Series, competitor: str, reference: str, labels: int) -> pd.DataFrame:
-    """The tables that have both competitors at a budget: their ``family`` and the ``difference`` in points.
+def compare_over(
+    reference: str,
+    competitors: Sequence[str],
+    means: pd.DataFrame,
+    facts: pd.DataFrame,
+    heading: str | None = None,
+) -> dict[str, list[Compared]]:
+    """Each competitor over the reference at each budget, with Holm's correction over all of them.
 
-    ``families`` are by the name of a table.
+    Args:
+        facts: of the tables, by their names.
+        heading: of the `sensitivity.variant` whose tables count; all count if it is not given.
     """
+    pairs = [tables_of(means, facts, name, reference, labels) for name in competitors for labels in BUDGETS]
+    if heading:
+        pairs = [variant(heading, tables) for tables in pairs]
+    compared = iter(compare(pairs))
+    return {name: [next(compared) for _ in BUDGETS] for name in competitors}
+
+
+def tables_of(means: pd.DataFrame, facts: pd.DataFrame, competitor: str, reference: str, labels: int) -> pd.DataFrame:
+    """The facts of the tables that have both competitors at a budget, and their ``difference`` in points."""
     gains = (means[labels, competitor] - means[labels, reference]).dropna()
-    return pd.DataFrame({"family": families.loc[gains.index], "difference": gains})
+    return facts.loc[gains.index].assign(difference=gains)
 
 
-def draws_of(families: NDArray[np.int64]) -> Iterator[Floats]:
+@lru_cache(maxsize=2)
+def draws_of(families: tuple[int, ...]) -> list[Floats]:
     """How often each draw has each table, ``(DRAWS, D)``, in each of as many families as there are.
 
     Families are drawn with replacement, and within each as many tables as it has.
     """
     # The seed is fixed, so that a page that is made again shows the same numbers.
     random = np.random.default_rng(0)
-    members = [np.flatnonzero(families == family) for family in range(int(families.max()) + 1)]
+    members = [np.flatnonzero(np.equal(families, family)) for family in range(max(families) + 1)]
+    draws = []
     for _ in members:
         drawn = random.integers(len(members), size=DRAWS)
         # Whole numbers as floats, which products of matrices take as they are.
@@ -88,7 +116,8 @@ def draws_of(families: NDArray[np.int64]) -> Iterator[Floats]:
             rows = np.flatnonzero(drawn == family)
             shares = np.full(len(tables), 1 / len(tables))
             weights[np.ix_(rows, tables)] = random.multinomial(len(tables), shares, size=len(rows))
-        yield weights
+        draws.append(weights)
+    return draws
 
 
 def mean_and_error(values: Floats, draws: Iterable[Floats]) -> tuple[Floats, Floats]:
@@ -101,7 +130,7 @@ def mean_and_error(values: Floats, draws: Iterable[Floats]) -> tuple[Floats, Flo
     sums, sizes = [], []
     for weights in draws:
         sums.append(weights @ values)
-        sizes.append(weights @ np.ones(len(values)))
+        sizes.append(weights.sum(axis=1))
     of_families, n_tables = np.array(sums), np.array(sizes)
     means = of_families.sum(axis=0) / n_tables.sum(axis=0)
     # The error of a ratio of sums over families.
@@ -111,15 +140,15 @@ def mean_and_error(values: Floats, draws: Iterable[Floats]) -> tuple[Floats, Flo
     return means, np.sqrt(variance)
 
 
-def compare(several: Sequence[pd.DataFrame]) -> list[Compared]:
-    """A competitor and its reference on tables as `tables_of` gives them, with Holm's correction over all of them.
+def compare(pairs: Sequence[pd.DataFrame]) -> list[Compared]:
+    """Each competitor and its reference on tables as `tables_of` gives them, with Holm's correction over all of them.
 
     The interval is that of the studentised bootstrap (Efron and Tibshirani 1993, chapter 12.5).
     """
-    known = [_studentised(tables) for tables in several]
-    needed = needed_together([Levels(direction=p) for _, _, _, p in known], LEVEL)
+    means = [_studentised(tables) for tables in pairs]
+    levels = needed_together([Levels(direction=p) for _, _, _, p in means], LEVEL)
     compared = []
-    for tables, (mean, error, drawn, p), level in zip(several, known, needed, strict=True):
+    for tables, (mean, error, drawn, p), level in zip(pairs, means, levels, strict=True):
         tail = level.direction / 2
         low, high = (mean - float(np.quantile(drawn, end)) * error for end in (1 - tail, tail))
         answer = "cannot tell"
@@ -127,8 +156,19 @@ def compare(several: Sequence[pd.DataFrame]) -> list[Compared]:
             answer = "yes" if mean > 0 else "hurts"
         is_alike = low >= -MARGIN and high <= MARGIN
         differences = tables["difference"].to_numpy()
-        median, following = median_gain(differences), following_range(differences)
-        compared.append(Compared(Interval(mean, low, high), answer, is_alike, median, following, len(differences)))
+        compared.append(
+            Compared(
+                Interval(mean, low, high),
+                answer,
+                is_alike,
+                median_gain(differences),
+                following_range(differences),
+                len(differences),
+                # Rounding alone is no gain.
+                int((differences > 1e-9).sum()),
+                float(without_largest(tables)["difference"].mean()),
+            )
+        )
     return compared
 
 
@@ -137,7 +177,7 @@ def _studentised(tables: pd.DataFrame) -> tuple[float, float, Floats, float]:
     values, families = tables["difference"].to_numpy(), pd.factorize(tables["family"])[0]
     as_it_is = (np.asarray(families == family, dtype=np.float64)[None] for family in range(families.max() + 1))
     (mean,), (error,) = mean_and_error(values, as_it_is)
-    means, errors = mean_and_error(values, draws_of(families))
+    means, errors = mean_and_error(values, draws_of(tuple(families.tolist())))
     # A draw of one family alone has no error.
     has_error = errors > 0
     drawn = np.sort((means[has_error] - mean) / errors[has_error])
@@ -166,9 +206,7 @@ def following_range(differences: Floats) -> tuple[float, float]:
     return float(ordered[k - 1]), float(ordered[n - k])
 
 
-def worth(
-    means: pd.DataFrame, families: pd.Series, competitor: str, labels: int, reference: str = NONE
-) -> Interval | None:
+def worth(means: pd.DataFrame, facts: pd.DataFrame, competitor: str, reference: str, labels: int) -> Interval | None:
     """The labels that the reference needs for what a competitor reaches with ``labels`` of them, as a multiple.
 
     It is over the tables that have the competitor and the reference at every budget. An end of its 95 % interval is
@@ -180,11 +218,11 @@ def worth(
     wanted = [(labels, competitor), *((budget, reference) for budget in BUDGETS)]
     whole = means[wanted].dropna()
     values = whole.to_numpy()
-    numbers = pd.factorize(families.loc[whole.index])[0]
+    numbers = pd.factorize(facts.loc[whole.index, "family"])[0]
     curve = values.mean(axis=0)
     if (np.diff(curve[1:]) <= 0).any():
         return None
-    weights = np.sum(list(draws_of(numbers)), axis=0)
+    weights = np.sum(draws_of(tuple(numbers.tolist())), axis=0)
     drawn = weights @ values / weights.sum(axis=1, keepdims=True)
     (factor,) = _factors(curve[None], labels)
     low, high = np.quantile(_factors(drawn, labels), [LEVEL / 2, 1 - LEVEL / 2], method="nearest")
@@ -198,15 +236,15 @@ def _factors(drawn: Floats, labels: int) -> Floats:
     infinitely many labels, or none.
     """
     x = np.log(BUDGETS)
-    found = []
+    logarithms = []
     for value, *points in drawn:
         # What is reached first counts, should the curve fall in between.
         rising = np.maximum.accumulate(points)
         first, *_, last = np.diff(points) / np.diff(x)
         if value > rising[-1]:
-            found.append(x[-1] + (value - rising[-1]) / last if last > 0 else np.inf)
+            logarithms.append(x[-1] + (value - rising[-1]) / last if last > 0 else np.inf)
         elif value < rising[0]:
-            found.append(x[0] - (rising[0] - value) / first if first > 0 else -np.inf)
+            logarithms.append(x[0] - (rising[0] - value) / first if first > 0 else -np.inf)
         else:
-            found.append(np.interp(value, rising, x))
-    return np.asarray(np.exp(found) / labels)
+            logarithms.append(np.interp(value, rising, x))
+    return np.asarray(np.exp(logarithms) / labels)

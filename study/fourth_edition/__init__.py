@@ -1,0 +1,1 @@
+"""The fourth edition of the study: its tables, sweeps and trials, and the command that makes its pages."""
