@@ -38,7 +38,7 @@ OF_WDBC: dict[str, Any] = {
     "target": Classes(("1", "2")), "overrides": (),
     "config": {"seed": 0}, "options": {}, "reading": {},
 }  # fmt: skip
-"""What a description says of the data and of the overrides of the cell."""
+"""The fields of a description on the data and on the overrides of a cell."""
 WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30)
 
 

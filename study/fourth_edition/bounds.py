@@ -16,11 +16,11 @@ def bounds(trials: pd.DataFrame, means: pd.DataFrame) -> dict[str, pd.DataFrame]
         trials: of classes.
         means: over trials of AUROC, as `comparisons.means_of` gives them.
     """
-    of_linear = means.xs(LINEAR, axis="columns", level="competitor")
-    behind = -means.sub(of_linear, level="labels").mean().unstack("labels")  # noqa: PD010 - every pair occurs once
-    of_several = trials[~_beside(trials, LINEAR, "one_class").astype(bool)].astype({"one_class": float})
-    alone = _percent(of_several["one_class"], of_several)
-    alone["all"] = 100 * of_several.groupby("competitor")["one_class"].mean()
+    linear = means.xs(LINEAR, axis="columns", level="competitor")
+    behind = -means.sub(linear, level="labels").mean().unstack("labels")  # noqa: PD010 - every pair occurs once
+    comparable = trials[~_beside(trials, LINEAR, "one_class").astype(bool)].astype({"one_class": float})
+    alone = _percent(comparable["one_class"], comparable)
+    alone["all"] = 100 * comparable.groupby("competitor")["one_class"].mean()
     return {
         "points of AUROC behind logistic regression, at most 0.5": _beside_bound(behind, MOST_BEHIND),
         "percent of trials whose log-loss is above that of the class frequencies of the labels, at most 20 with 20 "
@@ -44,7 +44,7 @@ def _beside_bound(figures: pd.DataFrame, most: pd.Series) -> pd.DataFrame:
 
 
 def _beside(trials: pd.DataFrame, competitor: str, column: str) -> pd.Series:
-    """What a competitor has with the labels of each trial."""
+    """The value of a competitor with the labels of each trial."""
     values = trials[trials["competitor"] == competitor].set_index(TRIAL)[column]
     return trials[TRIAL].join(values, on=TRIAL)[column]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scarf_lightning.verdicts import Interval, Levels, median_gain
 from scarf_lightning.verdicts.answers import needed_together
 
-from .sensitivity import variant, without_largest
+from .sensitivity import leave_out_largest, variant
 from .trials import BUDGETS, N_TRIALS
 
 Floats = NDArray[np.float64]
@@ -166,7 +166,7 @@ def compare(pairs: Sequence[pd.DataFrame]) -> list[Compared]:
                 len(differences),
                 # Rounding alone is no gain.
                 int((differences > 1e-9).sum()),
-                float(without_largest(tables)["difference"].mean()),
+                float(leave_out_largest(tables)["difference"].mean()),
             )
         )
     return compared

@@ -33,9 +33,9 @@ def findings(metric: str, pretrainings: Rows, without: Rows) -> list[str]:
         pairs = list(zip(BUDGETS, compared, without[name], strict=True))
         told = {labels: each for labels, each, _ in pairs if each.answer != "cannot tell"}
         changed = {labels: fewer for labels, each, fewer in pairs if fewer.answer != each.answer}
-        changes[name] = _in_words(changed) or "no answer changes"
+        changes[name] = _describe(changed) or "no answer changes"
         if name != best and told:
-            named.append(f"{name}: {_in_words(told)}{f' (without three tables: {changes[name]})' if changed else ''}.")
+            named.append(f"{name}: {_describe(told)}{f' (without three tables: {changes[name]})' if changed else ''}.")
     if best is None:
         return [f"No pre-training was found to raise {metric}.", " ".join(named) or "None was found to hurt."]
     compared = pretrainings[best]
@@ -51,10 +51,10 @@ def findings(metric: str, pretrainings: Rows, without: Rows) -> list[str]:
 
 def answers(compared: Sequence[Compared]) -> str:
     """The answers with their budgets and means: ``Yes with 20 and 50 labels (+0.9, +0.7 points); cannot tell ...``."""
-    return capitalised(_in_words(dict(zip(BUDGETS, compared, strict=True)), " ({} points)"))
+    return capitalised(_describe(dict(zip(BUDGETS, compared, strict=True)), " ({} points)"))
 
 
-def _in_words(by_budget: Mapping[int, Compared], means: str = "") -> str:
+def _describe(by_budget: Mapping[int, Compared], means: str = "") -> str:
     """Each answer with its budgets, and with its means in the form that is given: ``yes with 20 and 50 labels``."""
     parts = []
     for answer in dict.fromkeys(each.answer for each in by_budget.values()):

@@ -46,7 +46,7 @@ LIMITS = """\
   costs 36 nats of log-loss; networks give it a small one.
 
 [Related work](related.md) says what others found."""
-"""What the numbers do not say."""
+"""The limits of the numbers."""
 ANSWERS = (
     "The mean difference in points, with its interval and answer; how many tables gain; the mean without the three "
     "tables that weigh most. The headline is of the best of four, and the mean of the best is too large on the "

@@ -21,11 +21,11 @@ def variant(heading: str, tables: pd.DataFrame) -> pd.DataFrame:
     if heading == FAMILIES:
         return tables.groupby("family", sort=False)["difference"].mean().reset_index()
     if heading == EXTREME:
-        return without_largest(tables)
+        return leave_out_largest(tables)
     return tables[tables["signal"] >= 0.7] if heading == SIGNAL else tables[tables["copies"] <= 0.05]
 
 
-def without_largest(tables: pd.DataFrame) -> pd.DataFrame:
+def leave_out_largest(tables: pd.DataFrame) -> pd.DataFrame:
     """The tables without those of the largest differences, of either sign."""
     ranks = tables["difference"].abs().rank(method="first")
     return tables[ranks <= len(tables) - N_EXTREME]

@@ -23,7 +23,7 @@ N_COMPETITORS = 8
 
 @dataclass(frozen=True)
 class Kind:
-    """What depends on the kind of target.
+    """The parts of a page that depend on the kind of target.
 
     Attributes:
         targets: as a sentence calls them.

@@ -147,7 +147,7 @@ def read_file(
         elif name.endswith(".xlsx"):
             require("openpyxl", str(path))
             with pd.ExcelFile(path, engine="openpyxl") as book:
-                frame = _with_its_names(pd.read_excel(book), pd.read_excel(book, **LINE_OF_NAMES))
+                frame = _name_columns(pd.read_excel(book), pd.read_excel(book, **LINE_OF_NAMES))
         elif match := JSON.search(name):
             is_lines = match[1] != "json"
             frame = pd.read_json(path, lines=is_lines, dtype=False, precise_float=True, **NO_DATES)
@@ -194,10 +194,10 @@ def _text(path: Path, decimal: str, **options: Any) -> pd.DataFrame:
         for name, text in _csv(path, usecols=whole, dtype=str, low_memory=False, **options).items():
             if text.str.match(CODE.pattern).any():
                 frame[name] = text
-    return _with_its_names(frame, _csv(path, **LINE_OF_NAMES, **options))
+    return _name_columns(frame, _csv(path, **LINE_OF_NAMES, **options))
 
 
-def _with_its_names(frame: pd.DataFrame, line_of_names: pd.DataFrame) -> pd.DataFrame:
+def _name_columns(frame: pd.DataFrame, line_of_names: pd.DataFrame) -> pd.DataFrame:
     """The columns by the names in their file: pandas calls a second ``y`` ``y.1``, which may be the target again."""
     return frame.set_axis([raw or name for raw, name in zip(line_of_names.iloc[0], frame, strict=True)], axis=1)
 
@@ -205,7 +205,7 @@ def _with_its_names(frame: pd.DataFrame, line_of_names: pd.DataFrame) -> pd.Data
 def _separator(path: Path, options: dict[str, Any]) -> str:
     """The separator that the line of names has most often; blanks if it has none."""
     # No text holds the sign that separates here, so the line is read whole.
-    line = str(_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, header=None, nrows=1, **options).iloc[0, 0])
+    line = str(_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, **LINE_OF_NAMES, **options).iloc[0, 0])
     best = max(SEPARATORS, key=line.count)
     return best if best in line else BLANKS
 
