@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from scarf_lightning.verdicts.worth import worth_in_labels
 from study.fourth_edition import comparisons, page
 from study.fourth_edition.bounds import bounds
 from study.fourth_edition.comparisons import compare_over, mean_and_error, means_of, worth
@@ -25,6 +26,7 @@ from study.fourth_edition.trials import (
     NONE,
     PRETRAININGS,
     read_facts,
+    read_trials,
 )
 from tests.composing import ROOT
 
@@ -133,3 +135,22 @@ def test_the_pages_in_the_repository_are_those_that_are_made(tmp_path: Path, mon
     with contextlib.suppress(SystemExit):
         page.main()
     assert (tmp_path / "page.md").read_bytes() == (FOLDER / "page.md").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("competitor", ["SCARF", "VIME", "CatBoost"])
+def test_the_worth_in_the_package_is_that_of_the_study(competitor: str, few_draws: None) -> None:
+    """The study continues its curves without an end, and draws families of tables for its intervals."""
+    facts = read_facts().query("kind == 'classes'")
+    trials_of_classes = read_trials()
+    means = means_of(trials_of_classes[trials_of_classes["dataset"].isin(facts.index)], "auroc")
+    reference, own = (means.xs(name, axis="columns", level="competitor")[[*BUDGETS]] for name in (NONE, competitor))
+    are_whole = reference.notna().all(axis="columns") & own.notna().all(axis="columns")
+
+    for place, labels in enumerate(BUDGETS):
+        expected = worth(means, facts, competitor, NONE, labels)
+        known = own.loc[are_whole, labels].to_numpy(), reference[are_whole].to_numpy()
+        found = worth_in_labels(*known, BUDGETS, place)
+        assert expected is not None
+        assert found.worth == pytest.approx(np.clip(expected.mean, found.least, found.most))
+        assert found.n == are_whole.sum() == 71
