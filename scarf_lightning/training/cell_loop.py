@@ -62,17 +62,16 @@ class CellLoop:
         # A sweep shows its own progress.
         console = self._screen if cell.is_alone and trials is None else None
         cell.learn(table)
-        assert cell.store is not None
+        store = cell.store
+        assert store is not None
         assert cell.data is not None
         # A later run then looks for the cell without loading its data.
         note_data(cell.results, cell.source, cell.data, reading.stamps)
         training = CellTraining.prepare(
-            cell.config, table, hardware, store=cell.store, pretrained=cell.pretraining, console=console
+            cell.config, table, hardware, store=store, pretrained=cell.pretraining, console=console
         )
-        for sentence in training.notes:
+        for sentence in (*training.notes, training.warning):
             self._say_once(sentence)
-        self._say_once(training.warning)
-        store = cell.store
         with store.claim() as claim:
             if claim is None:
                 # The sweeper waits for the other process.
@@ -87,8 +86,9 @@ class CellLoop:
                 for sentence in store.mend():
                     self._screen.say(sentence)
             training.describe(cell.overrides)
-            # Another process may have trained some trials before this one had the claim, so look only now.
-            missing = store.missing(range(cell.config.trials) if trials is None else trials)
+            # Another process may have trained some trials before this one had the claim, so look only now. The other
+            # cells of the job may have more trials than this one.
+            missing = store.missing([n for n in range(cell.config.trials) if trials is None or n in trials])
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
                 for trials_to_keep, block in training.stacks(missing):

@@ -64,6 +64,13 @@ def test_a_method_without_a_network_has_no_weights_to_lack(tmp_path: Path) -> No
     ran(tmp_path, *LOGISTIC, "keep_weights=true")
 
 
+def test_a_part_of_a_job_trains_no_more_trials_of_a_cell_than_it_wants(tmp_path: Path) -> None:
+    """A job's other cells may want more: with 20 labels ten trials, with 500 five."""
+    (cell,) = cells_of("trials=3", *LOGISTIC[1:], f"paths.results={tmp_path}")
+    CellLoop(output=Screen(file=io.StringIO())).train([cell], [2, 3, 4])
+    assert list(load(tmp_path)["trial"]) == [2]
+
+
 def test_curves_are_sent_live_under_the_name_of_the_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[Any, ...]] = []
 
