@@ -37,16 +37,17 @@ from .trials import (
 )
 
 LIMITS = """\
-- Tables have 650 to 70,000 rows. They come from OpenML's CC18 suite and from packages that teach statistics or machine
-  learning, and an interval over tables is about tables like these.
+- Tables have 650 to 70,000 rows. They come from packages that teach statistics or machine learning, and four of those
+  with classes from OpenML's CC18 suite. An interval over tables is about tables like these.
 - Every competitor has its defaults. Trees that are tuned do better, and so may networks.
-- Where labels are few and one class is rare, all labels may be of one class. Such trials stay in the means, and every
-  model predicts that class.
-- With 20 labels a class may have none. Linear models and trees then give it no probability, and each of its test rows
-  costs 36 nats of log-loss; networks give it a small one.
 
 [Related work](related.md) says what others found."""
 """The limits of the numbers."""
+BOUNDS = (
+    "Where labels are few and one class is rare, all labels may be of one class. Such trials stay in the means, and "
+    "every model predicts that class. With 20 labels a class may have none. Linear models and trees then give it no "
+    "probability, and each of its test rows costs 36 nats of log-loss; networks give it a small one."
+)
 ANSWERS = (
     "The mean difference in points, with its interval and answer; how many tables gain; the mean without the three "
     "tables that weigh most. The headline is of the best of four, and the mean of the best is too large on the "
@@ -130,7 +131,7 @@ def page(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame) -> tuple[str, Fi
         _table({pair: _multiples(by_budget, MULTIPLE) for pair, by_budget in every_worth.items()}),
     ]
     if kind.has_bounds:
-        sections.append("## Does the network reach its bounds?")
+        sections += ["## Does the network reach its bounds?", BOUNDS]
         for caption, figures in bounds(trials, means).items():
             sections += [f"Bound: {caption}.", _of_figures(figures)]
     else:
