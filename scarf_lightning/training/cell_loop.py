@@ -88,7 +88,7 @@ class CellLoop:
             training.describe(cell.overrides)
             # Another process may have trained some trials before this one had the claim, so look only now. The other
             # cells of the job may have more trials than this one.
-            missing = store.missing([n for n in range(cell.config.trials) if trials is None or n in trials])
+            missing = store.missing([trial for trial in range(cell.config.trials) if trials is None or trial in trials])
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
                 for trials_to_keep, block in training.stacks(missing):

@@ -37,13 +37,13 @@ from .trials import (
 )
 
 LIMITS = """\
-- Tables have 650 to 70,000 rows. They come from packages that teach statistics or machine learning, and four of those
-  with classes from OpenML's CC18 suite. An interval over tables is about tables like these.
+- Tables have 650 to 70,000 rows. Four with classes come from OpenML's CC18 suite, all others from packages that teach
+  statistics or machine learning. An interval over tables is about tables like these.
 - Every competitor has its defaults. Trees that are tuned do better, and so may networks.
 
 [Related work](related.md) says what others found."""
 """The limits of the numbers."""
-BOUNDS = (
+RARE_CLASSES = (
     "Where labels are few and one class is rare, all labels may be of one class. Such trials stay in the means, and "
     "every model predicts that class. With 20 labels a class may have none. Linear models and trees then give it no "
     "probability, and each of its test rows costs 36 nats of log-loss; networks give it a small one."
@@ -131,7 +131,7 @@ def page(kind: Kind, trials: pd.DataFrame, facts: pd.DataFrame) -> tuple[str, Fi
         _table({pair: _multiples(by_budget, MULTIPLE) for pair, by_budget in every_worth.items()}),
     ]
     if kind.has_bounds:
-        sections += ["## Does the network reach its bounds?", BOUNDS]
+        sections += ["## Does the network reach its bounds?", RARE_CLASSES]
         for caption, figures in bounds(trials, means).items():
             sections += [f"Bound: {caption}.", _of_figures(figures)]
     else:

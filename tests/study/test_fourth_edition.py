@@ -143,8 +143,8 @@ def test_guides_repeat_what_the_study_found() -> None:
 
     answer, *_ = first_bullets("study/fourth_edition/numbers.md", "Tables of numbers")
     expected = r"- Does binning raise (.*)\? Yes with (.*) labels \(.*; cannot tell with (\d+) labels"
-    metric, told, untold = re.findall(expected, answer)[0]
-    assert f"raises {metric} with {told} labels; with {untold} the study cannot tell" in few_labels
+    metric, helped, undecided = re.findall(expected, answer)[0]
+    assert f"raises {metric} with {helped} labels; with {undecided} the study cannot tell" in few_labels
 
 
 @pytest.mark.slow
